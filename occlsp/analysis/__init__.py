@@ -1,0 +1,1 @@
+"""Joins occupancy, source and reports into findings, hints, hovers and fixes, as plain data."""

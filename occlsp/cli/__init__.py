@@ -1,0 +1,1 @@
+"""The command line: the same analysis without an editor."""

@@ -1,0 +1,1 @@
+"""The occupancy model: pure integers in, frozen data out."""

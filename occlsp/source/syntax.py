@@ -1,0 +1,191 @@
+"""What one file says by itself, before anything is evaluated.
+
+Produced by `occlsp.source.parse`; consumed by `occlsp.source.resolve`. Everything here follows
+from the text of one file alone, so that it can be cached by content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from occlsp.source.facts import SourceError, TemplateParameter
+from occlsp.source.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A piece of source text and where it stands. Comments in it are blanked."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An enclosing `#if` branch: active where `text` is true (earlier branches negated in it)."""
+
+    text: str
+    """A preprocessor expression: "defined(USE_ROCM)", "!(defined(A)) && (B > 2)", "0"."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawKernel:
+    """A `__global__` function as written."""
+
+    name: str
+    name_span: Span
+    scope: tuple[str, ...]
+    """Enclosing namespaces and classes, outermost first; "" for an anonymous namespace."""
+    span: Span
+    body: Span | None
+    parameters: tuple[str, ...] = ()
+    template_parameters: tuple[TemplateParameter, ...] = ()
+    template_arguments: tuple[Expr, ...] | None = None
+    """Of an explicit specialisation or instantiation."""
+    is_template: bool = False
+    launch_bounds: tuple[Expr, ...] | None = None
+    launch_bounds_span: Span | None = None
+    macro_calls: tuple[Expr, ...] = ()
+    """Unknown macros in the head (`C10_LAUNCH_BOUNDS_1(256)`, `CUDF_KERNEL`): expanded later."""
+    maxnreg: Expr | None = None
+    block_size: tuple[Expr, ...] | None = None
+    cluster_dims: tuple[Expr, ...] | None = None
+    in_macro: str | None = None
+    """Name of the `#define` whose body it is written in."""
+    from_macro: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RawLaunch:
+    """A launch as written."""
+
+    api: str
+    span: Span
+    callee: Expr
+    """What is launched, template arguments included."""
+    callee_name: str
+    """Without template arguments, `&`, parentheses and casts."""
+    template_args: tuple[Expr, ...]
+    config: tuple[Expr, ...]
+    """Between `<<<` and `>>>`; for API calls, grid, block, shared memory and stream in this order
+    where the call has them as arguments."""
+    config_span: Span
+    arguments: tuple[Expr, ...] = ()
+    """The kernel's arguments, or of an API call all arguments as written."""
+    statement: Span | None = None
+    function: int | None = None
+    """Index into `FileSyntax.functions` of the innermost enclosing function."""
+    in_macro: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """A call that the analysis cares about: opt-ins, carveouts, occupancy queries, …"""
+
+    name: str
+    span: Span
+    arguments: tuple[Expr, ...]
+    arguments_span: Span
+    statement: Span | None = None
+    function: int | None = None
+    in_macro: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """A `#define`."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    """None for an object-like macro; a variadic one ends with "..."."""
+    body: Expr
+    """Line continuations and comments blanked by spaces, so that offsets hold."""
+    conditions: tuple[Condition, ...] = ()
+    undefined: bool = False
+    """An `#undef`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """An `#include`."""
+
+    target: str
+    is_system: bool
+    span: Span
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A function parameter."""
+
+    type: str
+    name: str | None
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function definition (host, device or kernel), lambdas not included."""
+
+    name: str
+    qualified_name: str
+    span: Span
+    body: Span
+    parameters: tuple[Parameter, ...]
+    template_parameters: tuple[TemplateParameter, ...] = ()
+    is_template: bool = False
+    is_constexpr: bool = False
+    in_macro: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant at namespace or class scope, or an enumerator."""
+
+    name: str
+    scope: tuple[str, ...]
+    """Namespaces and classes, outermost first; a class template by its name."""
+    type: str
+    value: Expr | None
+    """None: an enumerator with no initialiser (one more than the last)."""
+    is_constexpr: bool
+    template_parameters: tuple[TemplateParameter, ...] = ()
+    """Of the class or variable template that it is a member of."""
+    previous: int | None = None
+    """For enumerators: index into `constants` of the one before."""
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAlias:
+    """`using T = …`, `typedef … T`, at any scope."""
+
+    name: str
+    scope: tuple[str, ...]
+    target: str
+    template_parameters: tuple[TemplateParameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileSyntax:
+    """All of one file."""
+
+    text: bytes
+    kernels: tuple[RawKernel, ...] = ()
+    launches: tuple[RawLaunch, ...] = ()
+    calls: tuple[RawCall, ...] = ()
+    defines: tuple[Define, ...] = ()
+    includes: tuple[Include, ...] = ()
+    functions: tuple[Function, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    aliases: tuple[TypeAlias, ...] = ()
+    errors: tuple[SourceError, ...] = ()
+    masked: bytes = b""
+    """`text` with comments, strings and characters blanked by spaces of the same length: what
+    searches and the expression lexer read."""

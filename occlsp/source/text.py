@@ -1,0 +1,82 @@
+"""Lines and positions of a text, independent of the protocol.
+
+All offsets in this code base are byte offsets into the UTF-8 text of a file. Lines
+end at ``\\n``, ``\\r\\n`` or ``\\r`` and nowhere else: form feed, NEL and U+2028 are
+ordinary characters, as they are to compilers and to the protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Literal, NamedTuple
+
+PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class Span(NamedTuple):
+    """A half-open range of byte offsets."""
+
+    start: int
+    end: int
+
+
+class LineIndex:
+    """Where the lines of a text start, and conversion of offsets to positions and back.
+
+    Lines and characters are 0-based. Bytes that are not UTF-8 count as one character
+    each, so that a position exists for every offset of every file.
+    """
+
+    __slots__ = ("starts", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.starts = [0, *(m.end() for m in _LINE_END.finditer(text))]
+
+    def line_of(self, offset: int) -> int:
+        """The 0-based line that holds the byte at `offset` (clamped to the text)."""
+        return bisect_right(self.starts, max(0, min(offset, len(self.text)))) - 1
+
+    def line_span(self, line: int) -> Span:
+        """The bytes of a line without its line end; `line` is clamped to the text."""
+        line = max(0, min(line, len(self.starts) - 1))
+        start = self.starts[line]
+        end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
+        while end > start and self.text[end - 1] in b"\r\n":
+            end -= 1
+        return Span(start, end)
+
+    def position(self, offset: int, encoding: PositionEncoding = "utf-16") -> tuple[int, int]:
+        """The 0-based line and character, in units of `encoding`, of a byte offset."""
+        offset = max(0, min(offset, len(self.text)))
+        line = self.line_of(offset)
+        prefix = self.text[self.starts[line] : offset]
+        return line, _units(prefix, encoding)
+
+    def offset(self, line: int, character: int, encoding: PositionEncoding = "utf-16") -> int:
+        """The byte offset of a position; past the end of a line is the line's end."""
+        if line >= len(self.starts):
+            return len(self.text)
+        start, end = self.line_span(line)
+        content = self.text[start:end]
+        if encoding == "utf-8" or content.isascii():
+            return start + min(max(character, 0), len(content))
+        units = 0
+        characters = content.decode("utf-8", "surrogateescape")
+        for index, char in enumerate(characters):
+            if units >= character:
+                return start + len(characters[:index].encode("utf-8", "surrogateescape"))
+            units += 2 if encoding == "utf-16" and ord(char) > 0xFFFF else 1
+        return end
+
+
+def _units(prefix: bytes, encoding: PositionEncoding) -> int:
+    if encoding == "utf-8" or prefix.isascii():
+        return len(prefix)
+    characters = prefix.decode("utf-8", "surrogateescape")
+    if encoding == "utf-32":
+        return len(characters)
+    return len(characters) + sum(ord(char) > 0xFFFF for char in characters)
