@@ -57,7 +57,6 @@ def test_an_installed_wheel_works_from_any_folder(dist: Path, tmp_path: Path) ->
     venv.create(tmp_path / "venv", with_pip=True)
     scripts = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     run(scripts / "pip", "install", "--quiet", wheel, cwd=tmp_path)
-    out = run(
-        scripts / "occlsp", *"calc --arch sm_90 --block 256 --regs 72 --json".split(), cwd=tmp_path
-    )
+    configuration = ["--arch", "sm_90", "--block", "256", "--regs", "72", "--json"]
+    out = run(scripts / "occlsp", "calc", *configuration, cwd=tmp_path)
     assert '"blocks_per_sm"' in out
