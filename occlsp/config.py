@@ -143,7 +143,7 @@ def read_toml(path: Path) -> tuple[Source | None, str | None]:
 
 def load(sources: list[Source]) -> Loaded:
     """Merges sources, later wins. A bad key or value costs itself alone and is told."""
-    known = _keys(Settings)
+    known = keys(Settings)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     problems: list[str] = []
@@ -162,14 +162,15 @@ def load(sources: list[Source]) -> Loaded:
     return Loaded(msgspec.convert(_nest(values), Settings), origins, tuple(problems))
 
 
-def _keys(struct: type[Struct], prefix: str = "") -> dict[str, Any]:
-    keys: dict[str, Any] = {}
+def keys(struct: type[Struct], prefix: str = "") -> dict[str, Any]:
+    """Every setting by its dotted key, with its declared type."""
+    found: dict[str, Any] = {}
     for item in msgspec.structs.fields(struct):
         if isinstance(item.type, type) and issubclass(item.type, Struct):
-            keys.update(_keys(item.type, f"{prefix}{item.name}."))
+            found.update(keys(item.type, f"{prefix}{item.name}."))
         else:
-            keys[prefix + item.name] = item.type
-    return keys
+            found[prefix + item.name] = item.type
+    return found
 
 
 def _flatten(
