@@ -91,8 +91,8 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
         str | None, Meta(description="GPU model, for waves and cooperative launches.")
     ] = None
     carveout: Annotated[
-        int | None,
-        Meta(description="Shared-memory carveout in percent; absent: all.", ge=0, le=100),
+        Annotated[int, Meta(ge=0, le=100)] | None,
+        Meta(description="Shared-memory carveout in percent; absent: all."),
     ] = None
     reports: Annotated[
         tuple[str, ...], Meta(description="Globs of logs, objects and cubins to read.")
