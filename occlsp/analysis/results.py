@@ -95,3 +95,92 @@ class Completion:
     label: str
     detail: str
     sort: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerPoint:
+    """One configuration and its occupancy: what the sliders of the explorer set."""
+
+    block: int
+    """Threads per block."""
+    registers: int
+    static_smem: int
+    dynamic_smem: int
+    """Bytes, as `static_smem`."""
+    blocks_per_sm: int
+    active_warps: int
+    max_warps: int
+    occupancy: float
+    """0 to 1."""
+    limiter: str
+    limiters: tuple[str, ...]
+    limits: dict[str, int | None]
+    allocated: dict[str, int]
+    reason: str | None
+    """Of a zero, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerFix:
+    """A quick fix that sets the block size, offered at a point of the curve."""
+
+    block: int
+    title: str
+    edits: tuple[Edit, ...]
+    disabled: str | None = None
+    is_preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerWhatIf:
+    """What the compiler would make of other launch bounds."""
+
+    max_threads: int | None
+    min_blocks: int | None
+    registers: int
+    spill_bytes: int
+    blocks_per_sm: int
+    occupancy: float
+    limiter: str
+    is_current: bool
+    is_best: bool
+    """No other row beats it in both occupancy and spills."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerArchitecture:
+    """The kernel on one architecture: where it stands, and how occupancy moves around it."""
+
+    arch: str
+    point: ExplorerPoint
+    block_curve: tuple[tuple[int, float], ...]
+    register_curve: tuple[tuple[int, float], ...]
+    smem_curve: tuple[tuple[int, float], ...]
+    """(value, occupancy) with the two other inputs as in `point`; shared memory is dynamic."""
+    max_dynamic_smem: int
+    """Bytes that a block can have beside its static shared memory."""
+    levers: tuple[str, ...]
+    source: str
+    """Where the numbers come from and how old they are, in words."""
+    stale: bool = False
+    estimated: bool = False
+    """Of sliders moved away from the compiler's numbers, or a bound."""
+    whatif: tuple[ExplorerWhatIf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """The answer to the custom request `occlsp/explorer`, for the kernel at a position."""
+
+    kernel: str
+    instance: str | None
+    """Demangled name of the entry shown, where there are several."""
+    path: str
+    span: Span
+    """The kernel's name, or the launch's configuration."""
+    launch_line: int | None
+    """1-based; None where no launch is known."""
+    architectures: tuple[ExplorerArchitecture, ...]
+    fixes: tuple[ExplorerFix, ...] = ()
+    why: str | None = None
+    """Why there are no numbers, where there are none."""
