@@ -1,0 +1,8 @@
+-- For `vim.lsp.enable("occlsp")`, Neovim 0.11 and later.
+
+---@type vim.lsp.Config
+return {
+  cmd = { "occlsp", "serve" },
+  filetypes = { "cuda", "cpp", "c" },
+  root_markers = { "occlsp.toml", "compile_commands.json", ".git" },
+}
