@@ -83,7 +83,9 @@ def wants_newer_language(output: str) -> bool:
 def first_message(output: str) -> str:
     """The first line that says what is wrong; the last line where none does."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return next((line for line in lines if re.search(r"\berror\b|fatal", line)), (lines or [""])[-1])
+    return next(
+        (line for line in lines if re.search(r"\berror\b|fatal", line)), (lines or [""])[-1]
+    )
 
 
 def _block(lines: list[str], start: int) -> list[str]:

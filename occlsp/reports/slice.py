@@ -25,7 +25,9 @@ from occlsp.reports.outline import Item, Outline, blank, line_of, line_starts, p
 
 _MARKER = re.compile(rb'^#(?: |line )(\d+) "((?:\\.|[^"\\])*)"([ \d]*)$')
 _MARKER_LINE = re.compile(rb"#(?: |line )\d")
-_DEVICE = re.compile(rb"__attribute__\s*\(\(\s*(?:__)?(?:device|global)(?:__)?\s*\)\)|\bconstexpr\b")
+_DEVICE = re.compile(
+    rb"__attribute__\s*\(\(\s*(?:__)?(?:device|global)(?:__)?\s*\)\)|\bconstexpr\b"
+)
 _GLOBAL = re.compile(rb"__attribute__\s*\(\(\s*(?:__)?global(?:__)?\s*\)\)")
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*\(")
 _QUALIFIED = re.compile(rb"(?:[A-Za-z_]\w*\s*(?:<[^<>;{}()]*>)?\s*::\s*)*$")
@@ -159,7 +161,8 @@ class Slice:
 
     def _is_device(self, chain: list[Item]) -> bool:
         return any(
-            item.kind == "function" and _DEVICE.search(self._outline.masked, item.start, item.head_end)
+            item.kind == "function"
+            and _DEVICE.search(self._outline.masked, item.start, item.head_end)
             for item in chain
         )
 
@@ -212,9 +215,7 @@ class Slice:
         rest = _blank_code(self._own[stop : item.end])
         return _Edit(item.start, item.end, self._own[item.start : stop] + b" = delete;" + rest)
 
-    def _cut_host(
-        self, function: Item, chain: list[Item], offset: int, touched: set[int]
-    ) -> _Edit:
+    def _cut_host(self, function: Item, chain: list[Item], offset: int, touched: set[int]) -> _Edit:
         key = line_of(self._starts, function.start)
         if key not in touched:
             touched.add(key)
@@ -247,9 +248,7 @@ class Slice:
 
     def _emptied(self, function: Item, instances: bytes) -> _Edit:
         body = self._own[function.head_end : function.end]
-        return _Edit(
-            function.head_end, function.end, b"{" + instances + b"}" + _blank_code(body)
-        )
+        return _Edit(function.head_end, function.end, b"{" + instances + b"}" + _blank_code(body))
 
     def _without_condition(self, item: Item, condition: re.Match[bytes]) -> _Edit:
         word = condition.group(1)
@@ -333,7 +332,9 @@ class Slice:
             qualified = "::".join(["", *(w for w in words if w != "namespace"), name])
             at = re.compile(rb"\b%s\s*\(" % name.encode()).search(masked, item.start)
             place = self._places[line_of(self._starts, at.start() if at else item.start)]
-            yield KernelTemplate(qualified, place, _all_defaults(masked[item.start : item.head_end]))
+            yield KernelTemplate(
+                qualified, place, _all_defaults(masked[item.start : item.head_end])
+            )
 
 
 def without_prelude(preprocessed: bytes) -> bytes:
@@ -354,7 +355,11 @@ def _split(
     run: list[bytes] = []
     file, line, own = "", 0, False
     decisions: dict[tuple[bytes, bool], bool] = {}
-    for row in text.splitlines(keepends=True) if text.endswith(b"\n") else (text + b"\n").splitlines(keepends=True):
+    for row in (
+        text.splitlines(keepends=True)
+        if text.endswith(b"\n")
+        else (text + b"\n").splitlines(keepends=True)
+    ):
         marker = _MARKER.match(row.rstrip(b"\n")) if row.startswith(b"#") else None
         if marker is not None:
             is_system = b"3" in marker.group(3).split()
@@ -412,7 +417,9 @@ def _past_templates(head: bytes) -> int:
 
 def _without_attributes(head: bytes) -> bytes:
     position = 0
-    while found := re.compile(rb"\b__attribute__\s*(?=\()|\b__declspec\s*(?=\()").search(head, position):
+    while found := re.compile(rb"\b__attribute__\s*(?=\()|\b__declspec\s*(?=\()").search(
+        head, position
+    ):
         depth, end = 0, len(head)
         for bracket in re.compile(rb"[()]").finditer(head, found.end()):
             depth += 1 if bracket.group() == b"(" else -1
