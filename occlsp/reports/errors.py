@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 _ERROR = re.compile(
-    r"^(?P<file>.+?)\((?P<line>\d+)\): (?:catastrophic |internal )?error(?: #[\w-]+)?: (?P<text>.*)$"
+    r"^(?P<file>.+?)\((?P<line>\d+)\): "
+    r"(?:catastrophic |internal )?error(?: #[\w-]+)?: (?P<text>.*)$"
 )
 _FRAME = re.compile(r"\bat line (?P<line>\d+)(?: of (?P<file>\S.*?))?\s*$")
 _CARET = re.compile(r"^\s*\^\s*$")

@@ -26,7 +26,7 @@ _REQUIRED = re.compile(rb"\s*\.reqntid\b[ \t]*[\d, \t]*")
 _NUMBERS = rb"\.%s\b[ \t]*([\d, \t]+)"
 
 
-class NoSuchEntry(ValueError):
+class NoSuchEntryError(ValueError):
     """The PTX has no entry of the name; the message says which it has."""
 
 
@@ -53,15 +53,17 @@ class EntryPtx:
     """One kernel's PTX with what it calls and uses, to be put under any bounds."""
 
     def __init__(self, ptx: bytes, entry: str) -> None:
-        """Raises NoSuchEntry."""
+        """Raises NoSuchEntryError."""
         self.entry = entry
         chunks = _chunks(_without_lines(ptx))
         wanted = entry.encode()
         if not any(chunk.is_entry and chunk.name == wanted for chunk in chunks):
             names = ", ".join(c.name.decode() for c in chunks if c.is_entry and c.name)
-            raise NoSuchEntry(f"no entry {entry} in the PTX; it has {names or 'none'}")
+            raise NoSuchEntryError(f"no entry {entry} in the PTX; it has {names or 'none'}")
         kept = _reachable(chunks, wanted)
-        before, after, entry_text = [], [], b""
+        before: list[bytes] = []
+        after: list[bytes] = []
+        entry_text = b""
         for chunk in chunks:
             if chunk.is_entry and chunk.name == wanted and b"{" in chunk.text:
                 entry_text = chunk.text
