@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from occlsp.analysis.baseline import Change, Mark
+from occlsp.analysis.results import Severity
 from occlsp.cli.formats.located import Located
 
-_SIGNS = {"error": "🛑", "warning": "⚠️", "information": "ℹ️", "hint": "💡"}
+_SIGNS: dict[Severity, str] = {"error": "🛑", "warning": "⚠️", "information": "ℹ️", "hint": "💡"}
 _MOST_ROWS = 50
 """Comments on pull requests are cut at 65,536 characters."""
 
