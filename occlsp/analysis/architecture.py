@@ -1,0 +1,88 @@
+"""Which architectures the numbers are for, and who said so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from occlsp.config import Settings
+from occlsp.occupancy.capabilities import UnknownArchitecture, arch_name, limits
+
+DEFAULT = "sm_90"
+
+
+@dataclass(frozen=True, slots=True)
+class Architectures:
+    """The architectures in force, the primary one first."""
+
+    names: tuple[str, ...]
+    origin: str
+    """Where they come from, for people: "settings", "build flags", …"""
+    problems: tuple[str, ...] = ()
+    """Names that were given and are not known."""
+
+    @property
+    def primary(self) -> str:
+        """The one that errors are judged on."""
+        return self.names[0]
+
+
+def choose(
+    settings: Settings,
+    build_flags: Sequence[str] = (),
+    local_gpus: Sequence[str] = (),
+    reports: Iterable[str] = (),
+    said_by: str = "settings",
+) -> Architectures:
+    """The first source that names a known architecture.
+
+    `build_flags` are the architectures of the compile commands ("sm_80", "compute_90"),
+    `local_gpus` those of the GPUs in this machine, `reports` that of every entry in the reports
+    found: the one with most entries becomes the primary. `said_by` names who made the setting.
+    """
+    problems: list[str] = []
+    ranked = [name for name, _ in sorted(Counter(reports).items(), key=_most_then_newest)]
+    for names, origin in (
+        (settings.arch, said_by),
+        (build_flags, "build flags"),
+        (local_gpus, "the local GPU"),
+        (ranked, "the reports found"),
+    ):
+        known = _known(names, problems)
+        if known:
+            return Architectures(known, origin, tuple(problems))
+    return Architectures(
+        (DEFAULT,), "the default, as nothing names an architecture", tuple(problems)
+    )
+
+
+def canonical(arch: str) -> str:
+    """The name that stands for the limits: "sm_90" for "sm_90a"; unknown names as they are."""
+    try:
+        return arch_name(arch)
+    except UnknownArchitecture:
+        return arch
+
+
+def _known(names: Iterable[str], problems: list[str]) -> tuple[str, ...]:
+    """One spelling for each set of limits, in order."""
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            key = arch_name(name)
+        except UnknownArchitecture as error:
+            problems.append(str(error))
+            continue
+        spelled = name if name.startswith("sm_") else key
+        found.setdefault(key, spelled)
+    return tuple(found.values())
+
+
+def _most_then_newest(item: tuple[str, int]) -> tuple[int, int, int]:
+    name, count = item
+    try:
+        row = limits(name)
+    except UnknownArchitecture:
+        return (-count, 0, 0)
+    return (-count, -row.major, -row.minor)

@@ -1,0 +1,160 @@
+"""The table of findings, in the order of the documentation, and the findings of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from occlsp.analysis.findings import (
+    block_shape,
+    block_too_large,
+    cluster_shape,
+    cooperative_too_large,
+    dynamic_smem_opt_in,
+    exceeds_launch_bounds,
+    fusable,
+    grid_shape,
+    low_occupancy,
+    min_blocks_unmet,
+    no_report,
+    partial_warp,
+    regressed,
+    smem_too_large,
+    spills,
+    stale_report,
+    static_smem_too_large,
+    tail_effect,
+    zero_occupancy,
+)
+from occlsp.analysis.findings.rule import RANK, Draft, Rule, Scene, finding
+from occlsp.analysis.results import Finding, Severity
+from occlsp.analysis.snapshot import Snapshot
+from occlsp.analysis.sources import AttributeSite, LaunchSite
+from occlsp.config import Settings, SeverityName
+from occlsp.source.facts import Launch
+
+RULES: tuple[Rule, ...] = (
+    zero_occupancy.RULE,
+    block_too_large.RULE,
+    grid_shape.RULE,
+    exceeds_launch_bounds.RULE,
+    block_shape.RULE,
+    dynamic_smem_opt_in.RULE,
+    static_smem_too_large.RULE,
+    smem_too_large.RULE,
+    cooperative_too_large.RULE,
+    cluster_shape.RULE,
+    spills.RULE,
+    min_blocks_unmet.RULE,
+    low_occupancy.RULE,
+    partial_warp.RULE,
+    tail_effect.RULE,
+    regressed.RULE,
+    fusable.RULE,
+    stale_report.RULE,
+    no_report.RULE,
+)
+BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
+
+
+def findings(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
+    """The findings of one file, in the order of the text."""
+    key = ("findings", path)
+    found: tuple[Finding, ...] | None = snapshot.memo.get(key)
+    if found is None:
+        found = tuple(sorted(_findings(snapshot, path), key=lambda f: (f.span, f.code)))
+        snapshot.memo[key] = found
+    return found
+
+
+def severity_of(rule: Rule, settings: Settings) -> SeverityName:
+    """What the configuration makes of a rule."""
+    return settings.diagnostics.severity.get(rule.code, rule.severity if rule.is_on else "off")
+
+
+def _findings(snapshot: Snapshot, path: str) -> Iterator[Finding]:
+    facts = snapshot.sources.facts(path)
+    if facts is None:
+        return
+    scene = Scene(snapshot, path, facts)
+    drafts: list[tuple[Rule, Draft]] = []
+    for launch in facts.launches:
+        if not is_silent(launch):
+            drafts += _of_launch(scene, LaunchSite(path, launch))
+    for site in snapshot.sources.kernels_of(path):
+        if not site.kernel.inactive and not site.kernel.in_macro:
+            kernel = scene.kernel(site)
+            drafts += [
+                (rule, found)
+                for rule in _active(scene)
+                if rule.kernels is not None
+                for found in rule.kernels(scene, kernel)
+            ]
+    for attribute in facts.attributes:
+        if not (attribute.inactive or attribute.guarded or attribute.in_macro):
+            drafts += [
+                (rule, found)
+                for rule in _active(scene)
+                if rule.attributes is not None
+                for found in rule.attributes(scene, AttributeSite(path, attribute))
+            ]
+    for rule, found in drafts:
+        severity = _severity(rule, found, snapshot.settings)
+        if not _is_ignored(scene, rule.code, found):
+            yield finding(rule, path, found, severity)
+
+
+def is_silent(launch: Launch) -> bool:
+    """Whether nothing at all may be said of a launch."""
+    return (
+        launch.inactive or launch.hip_only or launch.in_macro or launch.in_uninstantiated_template
+    )
+
+
+def _active(scene: Scene) -> list[Rule]:
+    settings = scene.snapshot.settings
+    return [rule for rule in RULES if severity_of(rule, settings) != "off"]
+
+
+def _of_launch(scene: Scene, site: LaunchSite) -> list[tuple[Rule, Draft]]:
+    """At most one of each family; where the launch fails, nothing milder is said of it."""
+    launch = scene.launch(site)
+    found: list[tuple[Rule, Draft]] = []
+    families: set[str] = set()
+    for rule in _active(scene):
+        if rule.launches is None or rule.family in families:
+            continue
+        drafts = list(rule.launches(scene, launch))
+        if site.launch.guarded and rule.severity == "error":
+            continue
+        if drafts and rule.family is not None:
+            families.add(rule.family)
+        found += [(rule, each) for each in drafts]
+    if any(rule.severity == "error" and each.is_certain for rule, each in found):
+        return [(rule, each) for rule, each in found if rule.severity == "error"]
+    return found
+
+
+def _severity(rule: Rule, found: Draft, settings: Settings) -> Severity:
+    configured = settings.diagnostics.severity.get(rule.code)
+    severity: Severity = rule.severity
+    if configured is not None and configured != "off":
+        severity = configured
+    elif found.severity is not None:
+        severity = found.severity
+    if not found.is_certain and RANK[severity] < RANK["information"]:
+        return "information"
+    return severity
+
+
+def _is_ignored(scene: Scene, code: str, found: Draft) -> bool:
+    if not scene.facts.ignores:
+        return False
+    file = scene.file()
+    if file is None:
+        return False
+    first, last = file.lines.line_of(found.span.start), file.lines.line_of(found.span.end)
+    for line in range(first, last + 1):
+        codes = scene.facts.ignores.get(line)
+        if codes is not None and (not codes or code in codes):
+            return True
+    return False

@@ -1,0 +1,47 @@
+"""Verdicts on values alone: certain where each that can be fails, else uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from occlsp.source.facts import Triple, Value, Value3
+
+Verdict = tuple[str, bool]
+"""The message, and whether it is certain."""
+
+
+def triples(values: Iterable[Value3], problem: Callable[[Triple], str | None]) -> Verdict | None:
+    """The verdict on the triples that some values can be; an unknown one is no failure."""
+    problems: list[str | None] = []
+    for value in values:
+        if value.values:
+            problems += [problem(triple) for triple in value.values]
+        elif value.min is not None and any(least is not None for least in value.min):
+            x, y, z = (1 if least is None else max(1, least) for least in value.min)
+            found = problem((x, y, z))
+            problems.append(f"at least {found}" if found is not None else None)
+        else:
+            problems.append(None)
+    return _verdict(problems)
+
+
+def numbers(values: Iterable[Value], problem: Callable[[int], str | None]) -> Verdict | None:
+    """As `triples`, for single numbers."""
+    problems: list[str | None] = []
+    for value in values:
+        if value.values:
+            problems += [problem(number) for number in value.values]
+        elif value.min is not None:
+            problems.append(problem(value.min))
+        else:
+            problems.append(None)
+    return _verdict(problems)
+
+
+def _verdict(problems: list[str | None]) -> Verdict | None:
+    bad = [message for message in problems if message is not None]
+    if not bad:
+        return None
+    if len(bad) == len(problems):
+        return bad[0], True
+    return f"for {len(bad)} of the {len(problems)} values that it can have: {bad[0]}", False

@@ -1,0 +1,77 @@
+"""Whether a report still speaks of the kernel that is in the source.
+
+A report that holds the kernel's fingerprint is compared by it: comments and layout make nothing
+stale. For a log, which holds no content, the time counts since when the kernel has been as it
+is: the file's time when it was first seen, and the time of each edit since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from occlsp.reports.facts import Entry
+from occlsp.source.facts import FileFacts, Kernel
+
+SLACK = 2.0
+"""Seconds that a file's time may be after its report's: files are copied and checked out in any
+order, and file systems round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How an entry stands to the kernel."""
+
+    is_stale: bool
+    is_certain: bool = True
+    """False where only the times of files speak."""
+    why: str | None = None
+    """Why it is stale, or why that is not known; None: it is of this very source."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Since:
+    time: float
+    is_edit: bool
+
+
+@dataclass(frozen=True)
+class History:
+    """Since when each kernel has been as it is. Undoing an edit brings the older time back."""
+
+    since: Mapping[tuple[str, str, str], _Since] = field(default_factory=dict)
+    """By path, kernel and fingerprint."""
+    paths: frozenset[str] = frozenset()
+
+    def seen(self, facts: FileFacts, time: float) -> History:
+        """The history after a file was seen like this at `time` (seconds since the epoch): on
+        the first sight the file's modification, later the time of the edit."""
+        is_edit = facts.path in self.paths
+        since = _Since(time if is_edit else time - SLACK, is_edit)
+        new = {
+            key: since
+            for kernel in facts.kernels
+            if (key := _key(facts.path, kernel)) not in self.since
+        }
+        if not new and is_edit:
+            return self
+        return History({**self.since, **new}, self.paths | {facts.path})
+
+    def age(self, path: str, kernel: Kernel, entry: Entry) -> Age:
+        """Whether `entry` is of `kernel` as it now is."""
+        if entry.fingerprint is not None and kernel.fingerprint:
+            if entry.fingerprint == kernel.fingerprint:
+                return Age(is_stale=False)
+            return Age(is_stale=True, why="the kernel changed since it was compiled")
+        since = self.since.get(_key(path, kernel))
+        if entry.time is None or since is None:
+            return Age(is_stale=False, is_certain=False, why="age unknown")
+        if entry.time >= since.time:
+            return Age(is_stale=False, is_certain=False)
+        if since.is_edit:
+            return Age(is_stale=True, why="the kernel was edited after the report")
+        return Age(is_stale=True, is_certain=False, why="the source is newer than the report")
+
+
+def _key(path: str, kernel: Kernel) -> tuple[str, str, str]:
+    return path, kernel.qualified_name, kernel.fingerprint

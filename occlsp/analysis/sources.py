@@ -1,0 +1,300 @@
+"""The source facts of a workspace, indexed by kernel: who launches it, who sets its attributes.
+
+An index is immutable; `with_file` gives a new one that shares all that did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch
+from occlsp.source.text import LineIndex
+
+ANONYMOUS = "(anonymous namespace)"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSite:
+    """A kernel and the file that it is written in."""
+
+    path: str
+    kernel: Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """A launch and the file that it is written in."""
+
+    path: str
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSite:
+    """An attribute-setting call and the file that it is written in."""
+
+    path: str
+    attribute: Attribute
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file: its facts and its text (empty where nobody needs it)."""
+
+    facts: FileFacts
+    text: bytes = b""
+    masked: bytes | None = None
+    """`text` with comments and literals blanked; None: not at hand."""
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """Where the lines start."""
+        return LineIndex(self.text)
+
+
+def _nothing(path: str) -> SourceFile | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All files in view."""
+
+    files: Mapping[str, SourceFile] = field(default_factory=dict)
+    by_name: Mapping[str, tuple[KernelSite, ...]] = field(default_factory=dict)
+    launches_by_name: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)
+    attributes_by_name: Mapping[str, tuple[AttributeSite, ...]] = field(default_factory=dict)
+    """Calls that may be for any kernel are under the empty name."""
+    read: Callable[[str], SourceFile | None] = _nothing
+    """A file's text where `files` holds the facts alone; must not block for long."""
+    _resolved: dict[tuple[str, int], tuple[KernelSite, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _launches: dict[tuple[str, int], tuple[LaunchSite, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @staticmethod
+    def of(
+        files: Iterable[SourceFile], read: Callable[[str], SourceFile | None] = _nothing
+    ) -> Sources:
+        """An index of `files`."""
+        table = {file.facts.path: file for file in files}
+        tables = _Tables()
+        for file in table.values():
+            tables.add(file.facts)
+        return Sources(
+            table,
+            _frozen(tables.kernels),
+            _frozen(tables.launches),
+            _frozen(tables.attributes),
+            read,
+        )
+
+    def with_file(self, file: SourceFile) -> Sources:
+        """The index after `file` replaced what was under its path."""
+        return self._replace(file.facts.path, file)
+
+    def without(self, path: str) -> Sources:
+        """The index after the file at `path` went away."""
+        return self._replace(path, None)
+
+    def _replace(self, path: str, file: SourceFile | None) -> Sources:
+        files = dict(self.files)
+        old = files.pop(path, None)
+        if file is not None:
+            files[path] = file
+        gone, came = _Tables(), _Tables()
+        if old is not None:
+            gone.add(old.facts)
+        if file is not None:
+            came.add(file.facts)
+        return Sources(
+            files,
+            _patched(self.by_name, path, gone.kernels, came.kernels),
+            _patched(self.launches_by_name, path, gone.launches, came.launches),
+            _patched(self.attributes_by_name, path, gone.attributes, came.attributes),
+            self.read,
+        )
+
+    def facts(self, path: str) -> FileFacts | None:
+        """What the file at `path` says; None where it is not in view."""
+        file = self.files.get(path)
+        return file.facts if file is not None else None
+
+    def file(self, path: str) -> SourceFile | None:
+        """The file with its text, read where the index holds the facts alone."""
+        file = self.files.get(path)
+        if file is not None and file.text:
+            return file
+        return self.read(path) or file
+
+    def kernels_of(self, path: str) -> tuple[KernelSite, ...]:
+        """The kernels written in one file: definitions, and declarations of what has none."""
+        facts = self.facts(path)
+        if facts is None:
+            return ()
+        return tuple(
+            KernelSite(path, kernel)
+            for kernel in facts.kernels
+            if kernel.is_definition or not self._has_definition(kernel)
+        )
+
+    def _has_definition(self, kernel: Kernel) -> bool:
+        return any(
+            site.kernel.is_definition and site.kernel.qualified_name == kernel.qualified_name
+            for site in self.by_name.get(kernel.name, ())
+        )
+
+    def launched(self, site: LaunchSite) -> tuple[KernelSite, ...]:
+        """The kernels that a launch may run: one where it is known, none where none is in view."""
+        key = (site.path, site.launch.span.start)
+        found = self._resolved.get(key)
+        if found is None:
+            names = launched_names(site.launch)
+            found = tuple(
+                {id(k.kernel): k for name in names for k in self._named(name, site)}.values()
+            )
+            self._resolved[key] = found
+        return found
+
+    def launches_of(self, site: KernelSite) -> tuple[LaunchSite, ...]:
+        """The launches in view that may run a kernel, in the order of files and offsets."""
+        key = (site.path, site.kernel.name_span.start)
+        found = self._launches.get(key)
+        if found is None:
+            found = tuple(
+                launch
+                for launch in self.launches_by_name.get(site.kernel.name, ())
+                if any(found.kernel is site.kernel for found in self.launched(launch))
+            )
+            self._launches[key] = found
+        return found
+
+    def attributes_of(self, name: str) -> tuple[AttributeSite, ...]:
+        """Attribute-setting calls that name a kernel of this (simple) name, or may."""
+        return self.attributes_by_name.get(simple_name(name), ()) + self.attributes_by_name.get(
+            "", ()
+        )
+
+    def named(self, name: str) -> tuple[KernelSite, ...]:
+        """The kernels that a name, as far as it is qualified, may mean: definitions first."""
+        return tuple(self._matching(name))
+
+    def _named(self, name: str, site: LaunchSite) -> list[KernelSite]:
+        found = self._matching(name)
+        if len(found) > 1:
+            found = _nearest(found, site)
+        if len(found) > 1:
+            found = _fitting(found, site.launch)
+        return found
+
+    def _matching(self, name: str) -> list[KernelSite]:
+        parts = _parts(name)
+        found = [
+            kernel
+            for kernel in self.by_name.get(parts[-1], ())
+            if _ends_with(_parts(kernel.kernel.qualified_name), parts)
+        ]
+        return [kernel for kernel in found if kernel.kernel.is_definition] or found
+
+
+def simple_name(name: str) -> str:
+    """The last component of a qualified name, without template arguments."""
+    return _parts(name)[-1]
+
+
+def _parts(name: str) -> list[str]:
+    bare = name.split("<", 1)[0].strip() if not name.startswith("<") else name
+    return [part.strip() for part in bare.split("::") if part.strip() not in ("", ANONYMOUS)] or [
+        bare
+    ]
+
+
+def _ends_with(parts: list[str], tail: list[str]) -> bool:
+    return parts[-len(tail) :] == tail
+
+
+def _nearest(found: list[KernelSite], site: LaunchSite) -> list[KernelSite]:
+    """Those that the launch's scope sees first: innermost scope, then the same file."""
+    scope = _parts(site.launch.function or "")[:-1]
+
+    def depth(kernel: KernelSite) -> int:
+        own = _parts(kernel.kernel.qualified_name)[:-1]
+        return len(own) if scope[: len(own)] == own else -1
+
+    deepest = max(depth(kernel) for kernel in found)
+    found = [kernel for kernel in found if depth(kernel) == deepest]
+    return [kernel for kernel in found if kernel.path == site.path] or found
+
+
+def _fitting(found: list[KernelSite], launch: Launch) -> list[KernelSite]:
+    """Overloads that take this many arguments, and the specialisation of these arguments."""
+    if launch.api == "<<<>>>":
+        count = len(launch.arguments)
+        found = [k for k in found if _takes(k.kernel, count)] or found
+    if launch.template_args_known is not None:
+        exact = [k for k in found if k.kernel.template_arguments == launch.template_args_known]
+        found = exact or [k for k in found if k.kernel.template_arguments is None] or found
+    return found
+
+
+def _takes(kernel: Kernel, count: int) -> bool:
+    if any("..." in parameter for parameter in kernel.parameters):
+        return True
+    return len(kernel.parameters) == count
+
+
+S = TypeVar("S", KernelSite, LaunchSite, AttributeSite)
+
+
+class _Tables:
+    """Sites by simple name, while an index is made."""
+
+    def __init__(self) -> None:
+        self.kernels: dict[str, list[KernelSite]] = {}
+        self.launches: dict[str, list[LaunchSite]] = {}
+        self.attributes: dict[str, list[AttributeSite]] = {}
+
+    def add(self, facts: FileFacts) -> None:
+        for kernel in facts.kernels:
+            self.kernels.setdefault(kernel.name, []).append(KernelSite(facts.path, kernel))
+        for launch in facts.launches:
+            site = LaunchSite(facts.path, launch)
+            for name in launched_names(launch):
+                self.launches.setdefault(simple_name(name), []).append(site)
+        for attribute in facts.attributes:
+            name = simple_name(attribute.kernel) if attribute.kernel else ""
+            self.attributes.setdefault(name, []).append(AttributeSite(facts.path, attribute))
+
+
+def launched_names(launch: Launch) -> tuple[str, ...]:
+    """The names of the kernels that a launch may run; none where that is not known."""
+    return launch.candidates or ((launch.kernel,) if launch.kernel_known else ())
+
+
+def _frozen(table: dict[str, list[S]]) -> dict[str, tuple[S, ...]]:
+    return {name: tuple(sites) for name, sites in table.items()}
+
+
+def _patched(
+    table: Mapping[str, tuple[S, ...]],
+    path: str,
+    gone: dict[str, list[S]],
+    came: dict[str, list[S]],
+) -> Mapping[str, tuple[S, ...]]:
+    """`table` with the sites of one file replaced; the very same where there were none."""
+    if not gone and not came:
+        return table
+    patched = dict(table)
+    for name in {**gone, **came}:
+        kept = tuple(site for site in patched.get(name, ()) if site.path != path)
+        sites = kept + tuple(came.get(name, ()))
+        if sites:
+            patched[name] = sites
+        else:
+            patched.pop(name, None)
+    return patched
