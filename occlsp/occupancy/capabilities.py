@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ CHECKED_PARTITIONS = 4
 sub-partitions, so that what runs there also runs on 6.1."""
 
 
-class UnknownArchitecture(ValueError):  # noqa: N818 - says what it is at the place of `except`
+class UnknownArchitecture(ValueError):
     """An architecture that the table does not hold. The message lists those that it does."""
 
     def __init__(self, name: object) -> None:
@@ -148,7 +149,7 @@ ARCHITECTURES: tuple[str, ...] = tuple(row.name for row in _TABLE.values())
 """The canonical names of all known architectures, oldest first."""
 
 _NAME = re.compile(r"(?:sm_|compute_|lto_)?(?:(\d{1,2})\.(\d)|(\d{1,2})(\d))([af]?)", re.ASCII)
-_BY_NAME: dict[str, Limits] = {row.name: row for row in _TABLE.values()}
+_BY_NAME: dict[str, Limits] = {row.name: row for row in _TABLE.values()} | _TABLE
 
 
 def limits(arch: str) -> Limits:
@@ -169,6 +170,7 @@ def arch_name(arch: str) -> str:
     return limits(arch).name
 
 
+@lru_cache(256)
 def _parse(arch: str) -> Limits:
     match = _NAME.fullmatch(arch.strip().lower()) if isinstance(arch, str) else None
     if match is None:

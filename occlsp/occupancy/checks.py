@@ -13,7 +13,7 @@ LARGEST_BLOCK = 2**32 - 1
 """Threads of a block are counted in 32 bits, before any limit is looked at."""
 
 
-class InvalidInput(ValueError):  # noqa: N818 - says what it is at the place of `except`
+class InvalidInput(ValueError):
     """A value that no launch can have; `field` is the parameter's name."""
 
     def __init__(self, field: str, message: str) -> None:

@@ -13,7 +13,7 @@ import re
 from msgspec import Struct
 
 
-class UnknownGpu(ValueError):  # noqa: N818 - says what it is at the place of `except`
+class UnknownGpu(ValueError):
     """A GPU model that the table does not hold. The message names those that are near."""
 
     def __init__(self, name: object) -> None:

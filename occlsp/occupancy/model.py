@@ -8,6 +8,7 @@ print it; it never lowers the theoretical occupancy).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import gt
 from typing import Literal
@@ -59,6 +60,11 @@ class Occupancy(Struct, frozen=True):
     allocated: Allocated
     reason: str | None
     """Why no block fits, in words; None where one does."""
+
+    @property
+    def percent(self) -> float:
+        """The occupancy in percent, rounded to one digit as people do: 0.3125 is 31.3."""
+        return math.floor(self.occupancy * 1000 + 0.5) / 10
 
 
 _ORDER: tuple[Limiter, ...] = ("warps", "registers", "shared_memory", "blocks", "barriers")
