@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from occlsp.analysis.findings import CODES
+from occlsp.analysis.findings import RULES
 from occlsp.config import NEVER_FROM_WORKSPACE, Settings, keys
 
 ROOT = Path(__file__).parent.parent
@@ -95,7 +95,7 @@ def readme() -> str:
 def _severities() -> dict[str, Any]:
     levels = ["error", "warning", "information", "hint", "off"]
     return {
-        "properties": {code.name: {"enum": levels} for code in CODES},
+        "properties": {rule.code: {"enum": levels} for rule in RULES},
         "additionalProperties": False,
     }
 
@@ -132,9 +132,12 @@ def _settings_table() -> str:
 
 def _findings() -> str:
     rows = ["| code | severity | when |", "|---|---|---|"]
-    rows += [f"| [`{c.name}`](#{c.name}) | {c.severity} | {c.summary} |" for c in CODES]
-    pages = [f"\n#### {c.name}\n\n{c.documentation.strip()}" for c in CODES]
-    return "\n".join(rows) + "\n" + "\n".join(pages) + "\n"
+    for rule in RULES:
+        severity = rule.severity if rule.is_on else f"{rule.severity}, off by default"
+        rows.append(f"| [`{rule.code}`](#{rule.code}) | {severity} | {rule.summary} |")
+    pages = [f"\n#### {rule.code}\n\n{rule.page.strip()}" for rule in RULES]
+    manual = "\n<details>\n<summary>What each means, and the ways out</summary>\n"
+    return "\n".join([*rows, manual, *pages, "\n</details>", ""])
 
 
 if __name__ == "__main__":

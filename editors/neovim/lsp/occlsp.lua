@@ -4,5 +4,6 @@
 return {
   cmd = { "occlsp", "serve" },
   filetypes = { "cuda", "cpp", "c" },
+  capabilities = { experimental = { occlspStatus = true } },
   root_markers = { "occlsp.toml", "compile_commands.json", ".git" },
 }

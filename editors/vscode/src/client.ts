@@ -2,16 +2,35 @@
 
 import * as vscode from "vscode";
 import {
+  type ClientCapabilities,
   CloseAction,
   type ErrorHandler,
   ErrorAction,
+  type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
   State,
+  type StaticFeature,
 } from "vscode-languageclient/node";
 import { serverCommand } from "./python";
 import type { ServerStatus, Status } from "./status";
+
+// Says that the editor has a use for `occlsp/status`.
+class StatusFeature implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    const experimental = capabilities.experimental as Record<string, unknown> | undefined;
+    capabilities.experimental = { ...experimental, occlspStatus: true };
+  }
+
+  initialize(): void {}
+
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+
+  clear(): void {}
+}
 
 const RESTARTS = 4;
 const RESTART_WINDOW_MS = 180_000;
@@ -47,6 +66,7 @@ export class Server implements vscode.Disposable {
         },
         this.options(),
       );
+      this.client.registerFeature(new StatusFeature());
       this.client.onNotification("occlsp/status", (status: ServerStatus) =>
         this.status.setServer(status),
       );
