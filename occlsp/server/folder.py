@@ -1,0 +1,108 @@
+"""One workspace folder: its settings, its reports, its snapshot.
+
+A file outside all workspace folders belongs to the folder that holds its project (`occlsp.toml`
+or `.git`, upwards), or else to its own directory, which is then not scanned.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from occlsp.analysis.architecture import choose
+from occlsp.analysis.snapshot import Snapshot
+from occlsp.reports.facts import Report
+from occlsp.server.configuration import TOML, FolderSettings
+
+if TYPE_CHECKING:
+    from occlsp.server.documents import Document
+
+MARKERS = (TOML, ".git")
+
+
+class Folder:
+    """The state of one folder. Every change makes a new snapshot."""
+
+    def __init__(self, path: str, *, is_project: bool) -> None:
+        """`is_project`: the whole folder is the user's project, and is scanned."""
+        self.path = path
+        self.is_project = is_project
+        self.settings: FolderSettings | None = None
+        self.snapshot = Snapshot.of()
+        self.reports: dict[str, Report] = {}
+        """By what they were read from: a file, or a compile."""
+        self.build_architectures: tuple[str, ...] = ()
+        self.local_gpus: tuple[str, ...] = ()
+        self.chosen: tuple[str, ...] = ()
+        """What `occlsp.setArch` said: until the server ends, above all settings."""
+
+    def configure(self, settings: FolderSettings) -> None:
+        """Takes new settings."""
+        self.settings = settings
+        self.snapshot = self.snapshot.with_settings(settings.loaded.settings)
+        self.choose_architectures()
+
+    def choose_architectures(self) -> None:
+        """Decides the architectures again, from all that is known now."""
+        settings = self.snapshot.settings
+        if self.chosen:
+            import msgspec
+
+            settings = msgspec.structs.replace(settings, arch=self.chosen)
+        said_by = "chosen in the editor"
+        if not self.chosen and self.settings is not None:
+            said_by = self.settings.loaded.origins.get("arch", "settings")
+        found = choose(
+            settings,
+            self.build_architectures,
+            self.local_gpus,
+            [e.arch for r in self.reports.values() for e in r.entries if e.arch is not None],
+            said_by,
+        )
+        if found != self.snapshot.architectures:
+            self.snapshot = self.snapshot.with_architectures(found)
+
+    def put(self, document: Document, when: float) -> None:
+        """Takes the text of an open document in; `when` is since when it has been so."""
+
+    def closed(self, path: str) -> None:
+        """A document is closed: what the disk holds counts again."""
+
+    def take_reports(self, came: dict[str, Report], gone: Iterable[str] = ()) -> None:
+        """Takes new and changed reports in, and those that are gone out."""
+        for name in gone:
+            self.reports.pop(name, None)
+        self.reports.update(came)
+        self.snapshot = self.snapshot.with_reports(tuple(self.reports.values()))
+        self.choose_architectures()
+
+
+def owner(path: str, folders: Iterable[str]) -> str | None:
+    """The innermost of `folders` that holds `path`."""
+    holding = [f for f in folders if path == f or path.startswith(f.rstrip(os.sep) + os.sep)]
+    return max(holding, key=len, default=None)
+
+
+def project_of(path: str) -> tuple[str, bool]:
+    """The folder of a file outside all workspace folders, and whether it is a project. A home
+    directory or a root of the file system is none, whatever it holds."""
+    directory = Path(path).parent
+    home = Path.home()
+    for candidate in (directory, *directory.parents):
+        if candidate == home or candidate == candidate.parent:
+            break
+        if any((candidate / marker).exists() for marker in MARKERS):
+            return str(candidate), True
+    return str(directory), False
+
+
+def modified(document: Document) -> float:
+    """When the file of a document was last modified, in seconds since the epoch; now, where that
+    cannot be told."""
+    try:
+        return Path(document.path).stat().st_mtime
+    except (OSError, ValueError):
+        return time.time()

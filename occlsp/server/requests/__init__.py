@@ -1,0 +1,1 @@
+"""One thin module a request: positions in, analysis, protocol types out."""

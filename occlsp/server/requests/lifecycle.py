@@ -1,0 +1,27 @@
+"""Notifications about the session itself: start, saves, settings, files on disk."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from occlsp.server.server import Server
+
+
+def initialized(ls: Server, params: types.InitializedParams) -> None:
+    """The client is ready: registers what cannot be said in the capabilities, reads settings."""
+    ls.session.start()
+
+
+def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
+    """A file is on disk as it is open: time to compile."""
+    ls.session.did_save(params.text_document.uri)
+
+
+def did_change_configuration(ls: Server, params: types.DidChangeConfigurationParams) -> None:
+    """Settings have changed."""
+    ls.session.did_change_configuration(params)
+
+
+def did_change_watched_files(ls: Server, params: types.DidChangeWatchedFilesParams) -> None:
+    """Files on disk have changed."""
+    ls.session.files_changed([change.uri for change in params.changes])

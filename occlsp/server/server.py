@@ -1,0 +1,205 @@
+"""The server object: one client, one event loop, and what keeps them apart from slow work.
+
+Threads: the event loop handles one message at a time. A thread reads standard input and puts
+messages into the inbox, another writes standard output. Disk access beyond a small file goes to
+a thread; what computes (scans, logs) to a child process. Nothing else touches the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from collections.abc import Coroutine
+from typing import Any, BinaryIO
+
+from lsprotocol import types
+from pygls.capabilities import ServerCapabilitiesBuilder
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from occlsp import __version__
+from occlsp.server.client import Client, offered
+from occlsp.server.lifetime import watch
+from occlsp.server.progress import Works
+from occlsp.server.protocol import Inbox, OcclspProtocol
+from occlsp.server.session import Session
+from occlsp.server.transport import PipeReader, PipeWriter
+from occlsp.server.turns import Turns, new_loop
+
+log = logging.getLogger("occlsp.server")
+
+
+class Server(LanguageServer):
+    """One connection to one client."""
+
+    protocol: OcclspProtocol
+    session: Session
+    loop: asyncio.AbstractEventLoop
+
+    def __init__(self) -> None:
+        super().__init__(
+            "occlsp",
+            __version__,
+            protocol_cls=OcclspProtocol,
+            converter_factory=default_converter,
+        )
+        self.client = Client()
+        self.works = Works(self)
+        self.turns = Turns()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._code = 1
+        self._held: Inbox | None = None
+        self._stopping = False
+
+    # -- what the session uses -----------------------------------------------------------------
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Runs `work` on the loop; a fault in it is logged and costs nothing else."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a fault in %s", task.get_coro(), exc_info=error)
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Asks the client; its answer, or the exception that stands for its error."""
+        return await self.protocol.send_request_async(method, params)
+
+    def tell(self, method: str, params: Any) -> None:
+        """Notifies the client, from any thread; nothing before it is connected."""
+        if getattr(self, "session", None) is not None and not self._stopping:
+            try:
+                self.protocol.notify(method, params)
+            except (OSError, ValueError, RuntimeError):
+                self._stopping = True
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A fault in a handler: to the log, never a popup."""
+        if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
+            log.info("a request is refused: %s", error)
+            return
+        log.error("a fault: %s", error, exc_info=error)
+
+    # -- the lifecycle -------------------------------------------------------------------------
+
+    def initialize(self, params: types.InitializeParams, encoding: str) -> types.ServerCapabilities:
+        """Takes the client's word and says what it may ask for."""
+        self.client = Client.of(params)
+        self.session = Session(self, params, encoding)
+        capabilities = ServerCapabilitiesBuilder(
+            params.capabilities,
+            {*self.protocol.fm.features, *self.protocol.fm.builtin_features},
+            self.protocol.fm.feature_options,
+            list(self.protocol.fm.commands),
+            types.TextDocumentSyncKind.Incremental,
+            None,
+            encoding,
+        ).build()  # type: ignore[no-untyped-call]
+        if params.process_id is not None:
+            self.spawn(watch(params.process_id, lambda: self.stop(1)))
+        return offered(capabilities, self.client, params.capabilities)
+
+    def stop(self, code: int) -> None:
+        """Ends the loop; the process exits with `code`. On the loop's thread."""
+        if not self._stopping:
+            self._stopping = True
+            self._code = code
+            self.loop.call_soon(self.loop.stop)
+
+    # -- running -------------------------------------------------------------------------------
+
+    def run_stdio(self, stdin: BinaryIO, stdout: BinaryIO) -> int:
+        """Serves a client on two pipes until it goes; the exit status."""
+        self.loop = new_loop(self.turns)
+        finished = threading.Event()
+        inbox = Inbox(lambda: self._wake(inbox))
+        writer = PipeWriter(stdout, lambda: self._from_thread(self.stop, 1))
+        self.protocol.set_writer(writer)
+        PipeReader(stdin, inbox.feed, lambda: self._from_thread(self._closed), finished)
+        self._run_loop()
+        writer.close()
+        finished.set()
+        return self._code
+
+    def run_tcp(self, host: str, port: int) -> int:
+        """Serves one client on a socket until it goes; the exit status."""
+        self.loop = new_loop(self.turns)
+        self.loop.run_until_complete(self._listen(host, port))
+        self._run_loop()
+        return self._code
+
+    async def _listen(self, host: str, port: int) -> None:
+        listener: asyncio.Server
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            listener.close()  # one client a process
+            self.protocol.set_writer(writer)
+            inbox = Inbox(lambda: self._wake(inbox))
+            try:
+                while data := await reader.read(1 << 16):
+                    inbox.feed(data)
+            except OSError as error:
+                log.info("the connection broke: %s", error)
+            self._closed()
+
+        listener = await asyncio.start_server(connected, host, port)
+        for socket in listener.sockets:
+            address = socket.getsockname()
+            print(f"occlsp listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._stopping = True
+            if getattr(self, "session", None) is not None:
+                self.session.close()
+            for task in self._tasks:
+                task.cancel()
+
+    def _wake(self, inbox: Inbox) -> None:
+        self._from_thread(self._handle_next, inbox)
+
+    def _from_thread(self, function: Any, *arguments: Any) -> None:
+        try:
+            self.loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            log.debug("the loop is closed")
+
+    def resume(self) -> None:
+        """Handles what waited for the settings."""
+        if self._held is not None:
+            for _ in range(len(self._held)):
+                self.loop.call_soon(self._handle_next, self._held)
+
+    def _handle_next(self, inbox: Inbox) -> None:
+        self._held = inbox
+        session = getattr(self, "session", None)
+        taken = inbox.take(only_responses=session is not None and session.is_starting)
+        if taken is not None and not self._stopping:
+            message, cancelled = taken
+            self.protocol.handle(message, cancelled=cancelled)
+
+    def _closed(self) -> None:
+        """The client's end of the connection is closed."""
+        self.stop(0 if self.protocol.is_shut_down else 1)
+
+
+def protected_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the protocol alone: whatever prints goes to standard error."""
+    stdin = os.fdopen(os.dup(0), "rb")
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stdin, stdout

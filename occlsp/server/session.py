@@ -1,0 +1,195 @@
+"""All that the server knows for one client: open documents, folders, settings, trust.
+
+Everything here runs on the event loop. A request takes a `View` and works on what is in it,
+which never changes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+
+from occlsp.analysis.findings import findings
+from occlsp.analysis.results import Finding
+from occlsp.server import uris
+from occlsp.server.configuration import TOML, Configuration, FolderSettings
+from occlsp.server.convert import SOURCE, Converter, range_of
+from occlsp.server.documents import Document, Documents
+from occlsp.server.folder import Folder, modified, owner, project_of
+from occlsp.server.refresh import Refresh
+from occlsp.server.trust import Trust
+from occlsp.server.view import View
+from occlsp.source.text import LineIndex, PositionEncoding
+
+if TYPE_CHECKING:
+    from occlsp.server.server import Server
+
+log = logging.getLogger("occlsp.session")
+
+LARGE = 200 * 1024
+"""Bytes of a text whose opening may take its parse."""
+
+
+class Session:
+    """The state of one connection."""
+
+    def __init__(self, server: Server, params: types.InitializeParams, encoding: str) -> None:
+        self._server = server
+        self.encoding = cast(PositionEncoding, encoding)
+        self.documents = Documents(self.encoding)
+        self.configuration = Configuration(server, params.initialization_options)
+        self.trust = Trust(server)
+        self.refresh = Refresh(server, lambda: self.documents, self.diagnostics)
+        self.folders: dict[str, Folder] = {
+            path: Folder(path, is_project=True) for path in _roots(params)
+        }
+        self.is_starting = False
+        """The settings are being read for the first time: until then requests wait."""
+
+    # -- what requests see ---------------------------------------------------------------------
+
+    def view(self, uri: str) -> View | None:
+        """The document that the client calls `uri`; None where it is not open or not ours."""
+        document = self.documents.get(uri)
+        if document is None:
+            return None
+        snapshot = self.folder(document.path).snapshot
+
+        def lines(path: str) -> LineIndex | None:
+            opened = self.documents.at(path)
+            if opened is not None:
+                return opened.index
+            file = snapshot.sources.file(path)
+            return file.lines if file is not None else None
+
+        converter = Converter(self._server.client, self.encoding, lines, self.documents.uri)
+        return View(document, snapshot, self.encoding, converter)
+
+    def version(self, path: str) -> int | None:
+        """The version of an open file; None for one that is only on disk."""
+        document = self.documents.at(path)
+        return document.version if document is not None else None
+
+    def diagnostics(self, uri: str) -> tuple[list[types.Diagnostic], str]:
+        """The findings of a document, and a word that changes when they do."""
+        view = self.view(uri)
+        if view is None:
+            return [], "none"
+        found: tuple[Finding, ...] = tuple(findings(view.snapshot, view.path))
+        items = [d for finding in found if (d := view.converter.diagnostic(finding)) is not None]
+        return items, f"{hash((found, tuple(map(_place, items)))) & 0xFFFFFFFFFFFF:x}"
+
+    def folder(self, path: str) -> Folder:
+        """The folder that a file belongs to, made where there is none yet."""
+        found = owner(path, self.folders)
+        if found is None:
+            found, is_project = project_of(path)
+            self.folders[found] = Folder(found, is_project=is_project)
+            self._server.spawn(self._load([found]))
+        return self.folders[found]
+
+    # -- what the client tells -----------------------------------------------------------------
+
+    def start(self) -> None:
+        """After `initialized`: reads the settings, then everything else may be answered."""
+        self.is_starting = True
+        self._server.spawn(self._start())
+
+    async def _start(self) -> None:
+        try:
+            await self._load(list(self.folders))
+        finally:
+            self.is_starting = False
+            self._server.resume()
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Takes a document in."""
+        document = self.documents.open(params.text_document)
+        if document is None:
+            return
+        if len(document.text) > LARGE:
+            self._server.turns.allow()
+        self._take(document, modified(document))
+        self.refresh.opened(document.uri)
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Takes an edit in."""
+        document = self.documents.change(params.text_document, params.content_changes)
+        if document is not None:
+            self._take(document, time.time())
+            self.refresh.edited(document.uri)
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forgets the text: what the disk holds counts again."""
+        document = self.documents.close(params.text_document.uri)
+        if document is not None:
+            self.refresh.closed(document.uri)
+            self.folder(document.path).closed(document.path)
+
+    def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        """Folders come and go."""
+        for gone in params.event.removed:
+            self.folders.pop(uris.to_path(gone.uri) or "", None)
+        came = [path for f in params.event.added if (path := uris.to_path(f.uri)) is not None]
+        for path in came:
+            self.folders[path] = Folder(path, is_project=True)
+        for document in self.documents:
+            self._take(document, modified(document))
+        self._server.spawn(self._load(came))
+        self.refresh.news()
+
+    def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
+        """Settings have changed: asks for them, where the client can be asked."""
+        self.configuration.pushed(params.settings)
+        self._server.spawn(self._load(list(self.folders)))
+
+    def close(self) -> None:
+        """Ends all work."""
+        self.refresh.close()
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _take(self, document: Document, when: float) -> None:
+        self.folder(document.path).put(document, when)
+
+    async def _load(self, paths: list[str]) -> None:
+        """Reads the settings of folders and puts them in force."""
+        for path, settings in (await self.configuration.load(paths)).items():
+            folder = self.folders.get(path)
+            if folder is not None:
+                folder.configure(settings)
+                self._show_problems(settings)
+        self.refresh.news()
+
+    def _show_problems(self, settings: FolderSettings) -> None:
+        """What is wrong in `occlsp.toml`, as diagnostics of that file."""
+        index = LineIndex(settings.toml_text or b"")
+        items = [
+            types.Diagnostic(
+                range=range_of(index, problem.span, self.encoding),
+                message=problem.message.removeprefix(f"{TOML}: "),
+                severity=types.DiagnosticSeverity.Warning,
+                source=SOURCE,
+            )
+            for problem in settings.problems
+        ]
+        self.refresh.settings_file(uris.from_path(str(settings.toml)), items)
+
+
+def _roots(params: types.InitializeParams) -> list[str]:
+    """The workspace folders that are directories on this machine."""
+    found = [folder.uri for folder in params.workspace_folders or ()]
+    if not found and params.root_uri:
+        found = [params.root_uri]
+    paths = [path for uri in found if (path := uris.to_path(uri)) is not None]
+    if not found and params.root_path:
+        paths = [params.root_path]
+    return list(dict.fromkeys(paths))
+
+
+def _place(item: types.Diagnostic) -> tuple[Any, ...]:
+    start, end = item.range.start, item.range.end
+    return start.line, start.character, end.line, end.character
