@@ -56,18 +56,15 @@ class Inbox:
 
     def feed(self, data: bytes) -> None:
         """Takes bytes as they come."""
-        items = self._framer.feed(data)
-        while items:
-            item = items.pop(0)
-            message = item if isinstance(item, FramingError) else self._decode(item, items)
-            self._put(message)
+        self._framer.feed(data)
+        while (item := self._framer.next()) is not None:
+            self._put(item if isinstance(item, FramingError) else self._decode(item))
 
-    def _decode(self, body: bytes, items: list[bytes | FramingError]) -> Any:
+    def _decode(self, body: bytes) -> Any:
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             self._framer.unread(body)
-            items.extend(self._framer.feed(b""))
             return FramingError(f"a message that is no JSON: {error}")
 
     def _put(self, message: Any) -> None:

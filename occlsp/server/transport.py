@@ -37,13 +37,9 @@ class Framer:
         self._buffer = bytearray()
         self._length: int | None = None
 
-    def feed(self, data: bytes) -> list[bytes | FramingError]:
-        """The bodies that `data` completes, and an error for each header that has no length."""
+    def feed(self, data: bytes) -> None:
+        """Takes bytes as they come."""
         self._buffer += data
-        found: list[bytes | FramingError] = []
-        while (item := self._next()) is not None:
-            found.append(item)
-        return found
 
     def unread(self, body: bytes) -> None:
         """Puts back what follows the first header inside a body that is no JSON.
@@ -58,7 +54,8 @@ class Framer:
             start = len(body) - cut
         self._buffer[:0] = body[start:]
 
-    def _next(self) -> bytes | FramingError | None:
+    def next(self) -> bytes | FramingError | None:
+        """The next body, or an error for a header without a length; None until there is more."""
         if self._length is None:
             end = _HEADER_END.search(self._buffer)
             if end is None:

@@ -35,6 +35,10 @@ class WorkerError(Exception):
     """The call failed in the child, or the child is gone; the message says which."""
 
 
+class _Lost(WorkerError):
+    """The child is gone."""
+
+
 def _write(stream: IO[bytes], value: object) -> None:
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(_HEADER.pack(len(data)) + data)
@@ -80,9 +84,8 @@ class Worker:
             ).start()
             try:
                 await done
-            except (asyncio.CancelledError, WorkerError):
-                if process.poll() is None and not _is_answer(done):
-                    self.kill()
+            except (asyncio.CancelledError, _Lost):
+                self.kill()
                 raise
 
     def kill(self) -> None:
@@ -105,10 +108,6 @@ class Worker:
         return self._process
 
 
-def _is_answer(done: asyncio.Future[None]) -> bool:
-    return done.done() and not done.cancelled()
-
-
 def _converse(
     process: subprocess.Popen[bytes],
     request: tuple[str, tuple[object, ...]],
@@ -120,24 +119,24 @@ def _converse(
     assert process.stdin is not None
     assert process.stdout is not None
 
-    def finish(error: str | None) -> None:
+    def finish(error: WorkerError | None) -> None:
         if not done.done():
             if error is None:
                 done.set_result(None)
             else:
-                done.set_exception(WorkerError(error))
+                done.set_exception(error)
 
     def take(value: Any) -> None:
         if part is not None and not done.done():
             part(value)
 
-    error: str | None = "the worker ended"
+    error: WorkerError | None = _Lost("the worker ended")
     try:
         _write(process.stdin, request)
         while True:
             kind, value = _read(process.stdout)
             if kind != "part":
-                error = value
+                error = None if value is None else WorkerError(value)
                 break
             loop.call_soon_threadsafe(take, value)
     except (OSError, EOFError, ValueError):

@@ -15,46 +15,52 @@ def framed(body: bytes, name: bytes = b"Content-Length") -> bytes:
     return b"%s: %d\r\n\r\n%s" % (name, len(body), body)
 
 
+def split(*pieces: bytes) -> list[bytes | FramingError]:
+    framer = Framer()
+    found = []
+    for piece in pieces:
+        framer.feed(piece)
+        while (item := framer.next()) is not None:
+            found.append(item)
+    return found
+
+
 def test_messages_come_in_pieces_of_any_size() -> None:
     stream = framed(b'{"a": 1}') + framed("{äö}".encode()) + framed(b"")
     for size in range(1, 40):
-        framer = Framer()
-        found = []
-        for start in range(0, len(stream), size):
-            found += framer.feed(stream[start : start + size])
-        assert found == [b'{"a": 1}', "{äö}".encode(), b""]
+        pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
+        assert split(*pieces) == [b'{"a": 1}', "{äö}".encode(), b""]
 
 
 @pytest.mark.parametrize("name", [b"content-length", b"CONTENT-LENGTH", b"Content-length"])
 def test_header_names_have_no_case(name: bytes) -> None:
-    assert Framer().feed(framed(b"x", name)) == [b"x"]
+    assert split(framed(b"x", name)) == [b"x"]
 
 
 def test_other_headers_and_bare_newlines_are_fine() -> None:
     stream = b"Content-Type: application/vscode-jsonrpc\nContent-Length: 1\n\nx"
-    assert Framer().feed(stream) == [b"x"]
+    assert split(stream) == [b"x"]
 
 
 @pytest.mark.parametrize(
     "header", [b"Nonsense\r\n\r\n", b"Content-Length: -3\r\n\r\n", b"Content-Length: x\r\n\r\n"]
 )
 def test_a_bad_header_is_told_and_the_next_message_read(header: bytes) -> None:
-    bad, good = Framer().feed(header + framed(b"{}"))
+    bad, good = split(header + framed(b"{}"))
     assert isinstance(bad, FramingError)
     assert good == b"{}"
 
 
 def test_a_length_beyond_reason_is_refused() -> None:
-    bad, good = Framer().feed(b"Content-Length: 99999999999\r\n\r\n" + framed(b"{}"))
+    bad, good = split(b"Content-Length: 99999999999\r\n\r\n" + framed(b"{}"))
     assert isinstance(bad, FramingError)
     assert good == b"{}"
 
 
 def test_endless_garbage_takes_no_memory() -> None:
-    framer = Framer()
-    errors = [item for _ in range(100) for item in framer.feed(b"x" * 10_000)]
-    assert errors
-    assert framer.feed(b"\r\n\r\n" + framed(b"{}"))[-1] == b"{}"
+    *errors, good = split(*[b"x" * 10_000] * 100, b"\r\n\r\n", framed(b"{}"))
+    assert len(errors) > 10
+    assert good == b"{}"
 
 
 def read(stream: bytes) -> list[Any]:
