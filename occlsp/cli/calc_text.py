@@ -48,7 +48,8 @@ def _sentences(found: Report, answer: Answer) -> Iterator[str]:
         return
     limiters = " and ".join(NAMES[name] for name in answer.limiters)
     yield (
-        f"{_blocks(answer.blocks_per_sm)} per SM, {answer.active_warps} of {answer.max_warps} warps, "
+        f"{_blocks(answer.blocks_per_sm)} per SM, "
+        f"{answer.active_warps} of {answer.max_warps} warps, "
         f"{_percent(answer.occupancy)}, limited by {limiters}"
     )
 

@@ -16,8 +16,13 @@ from typing import Literal
 from msgspec import Struct
 
 from occlsp.occupancy.capabilities import CHECKED_PARTITIONS, Limits, limits
-from occlsp.occupancy.checks import block_threads, check_configuration, dimensions
-from occlsp.occupancy.reasons import why_zero
+from occlsp.occupancy.checks import block_threads, check_configuration
+from occlsp.occupancy.reasons import (
+    barriers_reason,
+    registers_reason,
+    shared_memory_reason,
+    threads_reason,
+)
 
 Limiter = Literal["warps", "registers", "shared_memory", "blocks", "barriers", "threads_per_block"]
 Block = int | Sequence[int]
@@ -104,26 +109,23 @@ def occupancy(
     a negative or absurd number.
     """
     row = limits(arch) if isinstance(arch, str) else arch
-    shape = None
     if isinstance(block, int):
-        threads = block
+        shape, threads = None, block
     else:
-        shape = dimensions("block", block)
-        threads = block_threads(block)
+        shape, threads = block, block_threads(block)
+    bounds = threads if launch_bounds is None else launch_bounds
     try:
-        # One `or` of the four is negative if one of them is, and fails on what is no integer.
-        odd = not 0 <= threads | registers | static_smem | dynamic_smem < _USUAL
+        # One `or` of them all is negative if one of them is, and fails on what is no integer.
+        every = (
+            (threads | bounds | registers | static_smem | dynamic_smem)
+            | (max_dynamic_smem or 0)
+            | (carveout or 0)
+            | (barriers or 0)
+        )
+        plain = threads and bounds and 0 <= every < _USUAL and registers <= 255
     except TypeError:
-        odd = True
-    if (
-        odd
-        or not threads
-        or registers > 255
-        or max_dynamic_smem
-        or carveout
-        or barriers
-        or launch_bounds is not None
-    ):
+        plain = False
+    if not plain or carveout:
         check_configuration(
             threads,
             registers,
@@ -137,8 +139,7 @@ def occupancy(
 
     warps = (threads + 31) // 32
     max_warps = row.threads_per_sm // 32
-    admitted = threads <= row.threads_per_block
-    by_warps = max_warps // warps if admitted else 0
+    by_warps = max_warps // warps if threads <= row.threads_per_block else 0
     by_blocks = row.blocks_per_sm
 
     per_warp = (registers + 7) // 8 * 256
@@ -171,8 +172,7 @@ def occupancy(
     by_barriers = row.barriers_per_sm // barriers if barriers and row.barriers_per_sm else _NO_LIMIT
 
     blocks = min(by_warps, by_registers, by_smem, by_blocks, by_barriers)
-    if launch_bounds is not None and threads > launch_bounds:
-        admitted = False
+    admitted = by_warps and threads <= bounds
     if shape is not None and any(map(gt, shape, row.block_dims)):
         admitted = False
     if not admitted:
@@ -186,20 +186,19 @@ def occupancy(
     ]
     reason = None
     if not blocks:
+        causes = []
         if not admitted:
             limiters = ("threads_per_block", *(name for name in limiters if name != "warps"))
-        reason = why_zero(
-            row,
-            threads,
-            registers,
-            static_smem,
-            dynamic_smem,
-            opt_in=opt_in,
-            max_dynamic_smem=max_dynamic_smem,
-            barriers=barriers,
-            launch_bounds=launch_bounds,
-            shape=shape,
-        )
+            causes.append(threads_reason(row, threads, launch_bounds, shape))
+        if not by_registers:
+            causes.append(registers_reason(row, threads, registers))
+        if not by_smem:
+            causes.append(
+                shared_memory_reason(row, static_smem, dynamic_smem, opt_in, max_dynamic_smem)
+            )
+        if not by_barriers:
+            causes.append(barriers_reason(row, barriers or 0))
+        reason = "0 blocks fit: " + "; ".join(causes)
     active = blocks * warps
     return Occupancy(
         blocks,
