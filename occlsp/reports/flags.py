@@ -32,7 +32,7 @@ from occlsp.reports.flag_lists import (
     TAKES_VALUE,
     VALUES,
 )
-from occlsp.reports.toolchain import host_compiler
+from occlsp.reports.toolchain import host_compiler, search_path
 
 Dialect = Literal["nvcc", "clang"]
 
@@ -105,7 +105,7 @@ def filter_flags(
     environment updated with what the command itself sets.
     """
     env = env or {}
-    sorter = _Sorter(directory, tuple(workspaces), env.get("PATH", ""))
+    sorter = _Sorter(directory, tuple(workspaces), search_path(env.get("PATH", ""), workspaces))
     files = OptionsFiles(directory, sorter.dropped)
     words = files.expand(arguments)
     if dialect == "clang":
@@ -279,7 +279,7 @@ class _Sorter:
     def _cudafe_options(self, flag: str, value: str) -> None:
         for word in (word for piece in split_commas(value) for word in piece.split()):
             if re.fullmatch(CUDAFE, word):
-                self.kept.append(f"--Xcudafe={word}")
+                self.kept.append(f"-Xcudafe={word}")
             else:
                 self._refuse(f"-Xcudafe {word}", "not on the list of flags of cudafe")
 

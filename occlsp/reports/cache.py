@@ -1,0 +1,368 @@
+"""The cache of compiles: in the user's cache folder, shared by editors and command line.
+
+    v1/manifests/ab/<key>       which results there are for a key, each with the content of its
+                                includes; a key stands for source, flags, architecture, toolkit
+    v1/results/ab/<id>.report   a `CompileResult`; beside it <id>.ptx and <id>.cubin
+    v1/index/<folder>/…         the latest result of each unit of a source folder
+    v1/tmp, v1/scratch          files being written, folders being compiled in
+
+Every file is written beside and renamed, so that a reader sees the old or the new one, whole, and
+a killed writer leaves a stray temporary file at worst. Every file that is read back starts with a
+mark and a checksum; one that does not fit is removed and logged. Nothing here raises for what is
+on the disk: a cache that cannot be written is an empty one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from occlsp.reports.compiled import CompileResult
+from occlsp.reports.housekeeping import sweep
+
+log = logging.getLogger("occlsp.cache")
+
+VERSION = 1
+MARK = b"occlsp-cache-%d\n" % VERSION
+MAX_BYTES = 1 << 30
+VARIANTS = 4
+"""Contents of the includes that are kept a key: going to a branch and back compiles nothing."""
+TOUCH_SECONDS = 3600.0
+"""A hit renews a file's time for the housekeeping, but not with every hit."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    result: str
+    includes: dict[str, str]
+    """Path → digest of the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The newest compile of a unit for one architecture."""
+
+    unit: str
+    arch: str
+    result: str
+    """The id of the `CompileResult`."""
+    time: float
+    took: float = 0.0
+    dependencies: tuple[str, ...] = ()
+
+
+@dataclass
+class Digests:
+    """Digests of files' contents, remembered while size and time stay."""
+
+    known: dict[str, tuple[tuple[int, int, int], str]] = field(default_factory=dict)
+
+    def of(self, path: str) -> str | None:
+        """The digest of the file's content; None where it cannot be read."""
+        try:
+            status = os.stat(path)  # noqa: PTH116  (hundreds a lookup)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            known = self.known.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            made = digest(Path(path).read_bytes())
+        except (OSError, ValueError):
+            return None
+        # A file written within the clock's grain could change again under the same time.
+        if time.time_ns() - status.st_mtime_ns > 50_000_000:
+            self.known[path] = (stamp, made)
+        return made
+
+
+def digest(*parts: bytes) -> str:
+    """A name for this content; the lengths of the parts count."""
+    made = hashlib.blake2b(digest_size=20)
+    for part in parts:
+        made.update(b"%d:" % len(part))
+        made.update(part)
+    return made.hexdigest()
+
+
+class Cache:
+    """One cache folder. Safe to use from many processes at once; not from many threads."""
+
+    def __init__(self, directory: Path | None = None, *, max_bytes: int = MAX_BYTES) -> None:
+        """`directory`: None for the user's cache folder (`OCCLSP_CACHE_DIR` overrides it)."""
+        if directory is None:
+            directory = default_directory()
+        self.directory = directory
+        self.root = directory / f"v{VERSION}"
+        self.max_bytes = max_bytes
+        self.digests = Digests()
+        self._until_sweep = 0
+        self._index: dict[Path, tuple[int, Latest | None]] = {}
+        self._is_writable = True
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder to compile in, removed at the end (and by the housekeeping after a crash).
+
+        Raises OSError where the cache folder cannot be written.
+        """
+        folder = self.root / "scratch" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        folder.mkdir(parents=True, mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def lookup(self, key: str) -> CompileResult | None:
+        """The result for `key` whose includes are as they are now; it is then the unit's latest."""
+        for variant in self._variants(key):
+            if all(self.digests.of(path) == made for path, made in variant.includes.items()):
+                result = self._result(variant.result)
+                if result is not None:
+                    self._make_latest(result, variant.result)
+                    return replace(result, is_cached=True)
+        return None
+
+    def store(
+        self,
+        key: str,
+        result: CompileResult,
+        includes: Mapping[str, str],
+        *,
+        ptx: Path | None = None,
+        cubin: Path | None = None,
+    ) -> CompileResult:
+        """Keeps a result, with its PTX and cubin moved in; returns it with their new places.
+
+        `includes`: path → digest of every file whose content the result depends on.
+        """
+        facts = [f"{path}\0{made}" for path, made in sorted(includes.items())]
+        name = digest(key.encode(), *(os.fsencode(fact) for fact in facts))
+        path = self._path("results", name)
+        kept: dict[str, str | None] = {}
+        for kind, product in (("ptx", ptx), ("cubin", cubin)):
+            kept[kind] = self._move(product, path.with_suffix(f".{kind}")) if product else None
+        result = replace(result, **kept)  # type: ignore[arg-type]
+        if self._write(path.with_suffix(".report"), result):
+            others = [known for known in self._variants(key) if known.result != name]
+            variants = [_Variant(name, dict(includes)), *others][:VARIANTS]
+            self._write(self._path("manifests", key), variants)
+            self._write_latest(result, name)
+        self._sweep_at_times()
+        return result
+
+    def keep(self, result: CompileResult) -> None:
+        """Keeps a result that no lookup asks for (of a recorded build) as the unit's latest."""
+        self.store(digest(b"kept", os.fsencode(result.unit), _slot(result).encode()), result, {})
+
+    def latest(self, unit: str) -> tuple[CompileResult, ...]:
+        """What is known of a unit, whatever its source is now: one result an architecture."""
+        found = [self._result(latest.result) for latest in self._latest(unit)]
+        return tuple(result for result in found if result is not None)
+
+    def known_units(self, root: str | Path) -> dict[str, tuple[Latest, ...]]:
+        """The units below a folder of which anything is known."""
+        units: dict[str, list[Latest]] = {}
+        for latest in self._all_latest(str(root)):
+            units.setdefault(latest.unit, []).append(latest)
+        return {unit: tuple(found) for unit, found in sorted(units.items())}
+
+    def units_including(self, header: str, root: str | Path | None = None) -> tuple[str, ...]:
+        """The units (below `root`) that included `header` when last compiled, newest first."""
+        wanted = os.path.realpath(header)
+        found: dict[str, float] = {}
+        for latest in self._all_latest(None if root is None else str(root)):
+            if wanted in latest.dependencies or header in latest.dependencies:
+                found[latest.unit] = max(latest.time, found.get(latest.unit, 0.0))
+        return tuple(sorted(found, key=lambda unit: -found[unit]))
+
+    def took(self, unit: str) -> float:
+        """Seconds of the unit's slowest latest compile; 0 where none is known."""
+        return max((latest.took for latest in self._latest(unit)), default=0.0)
+
+    def note_took(self, result: CompileResult) -> None:
+        """Remembers the time of a compile that gave nothing, so that it is not tried at once."""
+        for latest in self._latest(result.unit):
+            if latest.arch == _slot(result):
+                self._write(
+                    self._index_path(result.unit, latest.arch), replace(latest, took=result.took)
+                )
+                return
+        self._write_latest(result, "")
+
+    def clear(self) -> None:
+        """Removes all that is in the cache."""
+        self._index.clear()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Brings the cache below its size, oldest use first, and removes what is not ours."""
+        sweep(self.root, self.max_bytes)
+
+    # What is on the disk.
+
+    def _path(self, kind: str, name: str) -> Path:
+        return self.root / kind / name[:2] / name
+
+    def _variants(self, key: str) -> list[_Variant]:
+        return self._read(self._path("manifests", key), list[_Variant]) or []
+
+    def _result(self, name: str) -> CompileResult | None:
+        if not name:
+            return None
+        path = self._path("results", name).with_suffix(".report")
+        result = self._read(path, CompileResult)
+        if result is None:
+            return None
+        for product in (path.with_suffix(".ptx"), path.with_suffix(".cubin"), path):
+            with contextlib.suppress(OSError):
+                if time.time() - product.stat().st_mtime > TOUCH_SECONDS:
+                    os.utime(product)
+        return replace(
+            result,
+            ptx=_present(path.with_suffix(".ptx")),
+            cubin=_present(path.with_suffix(".cubin")),
+        )
+
+    def _index_path(self, unit: str, slot: str) -> Path:
+        folder, name = os.path.split(unit)
+        file = digest(os.fsencode(name))[:16] + "." + slot
+        return self.root / "index" / digest(os.fsencode(folder))[:24] / file
+
+    def _write_latest(self, result: CompileResult, name: str) -> None:
+        slot = _slot(result)
+        path = self._index_path(result.unit, slot)
+        latest = Latest(result.unit, slot, name, result.time, result.took, result.dependencies)
+        if not (path.parent / "folder").exists():
+            self._write(path.parent / "folder", os.path.dirname(result.unit))  # noqa: PTH120
+        self._write(path, latest)
+
+    def _make_latest(self, result: CompileResult, name: str) -> None:
+        """An undone edit brings an older result back."""
+        known = [x for x in self._latest(result.unit) if x.arch == _slot(result)]
+        if not known or known[0].result != name:
+            self._write_latest(result, name)
+
+    def _latest(self, unit: str) -> list[Latest]:
+        path = self._index_path(unit, "")
+        return [latest for latest in self._folder_latest(path.parent) if latest.unit == unit]
+
+    def _all_latest(self, root: str | None) -> Iterator[Latest]:
+        prefix = None if root is None else root.rstrip(os.sep) + os.sep
+        for folder in _listed(self.root / "index"):
+            if prefix is not None:
+                source = self._read(folder / "folder", str)
+                if source is None or not (source + os.sep).startswith(prefix):
+                    continue
+            yield from self._folder_latest(folder)
+
+    def _folder_latest(self, folder: Path) -> Iterator[Latest]:
+        for path in _listed(folder):
+            if path.name == "folder":
+                continue
+            try:
+                stamp = path.stat().st_mtime_ns
+            except OSError:
+                continue
+            known = self._index.get(path)
+            if known is None or known[0] != stamp:
+                known = (stamp, self._read(path, Latest))
+                self._index[path] = known
+            if known[1] is not None:
+                yield known[1]
+
+    def _read(self, path: Path, kind: type[T]) -> T | None:
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            log.info("%s cannot be read: %s", path, error)
+            return None
+        head, payload = data[: len(MARK) + 20], data[len(MARK) + 20 :]
+        try:
+            if head != MARK + _checksum(payload):
+                raise ValueError("it is cut off, changed, or not ours")
+            return msgspec.msgpack.decode(payload, type=kind)
+        except (ValueError, msgspec.MsgspecError) as error:
+            log.warning("the cache file %s is discarded: %s", path, error)
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+
+    def _write(self, path: Path, content: object) -> bool:
+        temporary = self.root / "tmp" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        try:
+            payload = msgspec.msgpack.encode(content)
+            temporary.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.write_bytes(MARK + _checksum(payload) + payload)
+            temporary.replace(path)
+        except (OSError, UnicodeError) as error:
+            self._tell_unwritable(error)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            return False
+        return True
+
+    def _move(self, product: Path, to: Path) -> str | None:
+        """Products lie in `scratch` on the same file system, so that a rename is whole."""
+        try:
+            to.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            product.replace(to)
+        except OSError as error:
+            self._tell_unwritable(error)
+            return None
+        return str(to)
+
+    def _tell_unwritable(self, error: Exception) -> None:
+        if self._is_writable:
+            log.warning("the cache %s cannot be written: %s", self.root, error)
+        self._is_writable = False
+
+    def _sweep_at_times(self) -> None:
+        """Looking at the size of everything takes a while, so now and then only."""
+        self._until_sweep -= 1
+        if self._until_sweep < 0:
+            self._until_sweep = 64
+            self.sweep()
+
+
+def default_directory() -> Path:
+    """The user's cache folder for us."""
+    if given := os.environ.get("OCCLSP_CACHE_DIR"):
+        return Path(given)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("occlsp", appauthor=False))
+
+
+def _slot(result: CompileResult) -> str:
+    kind = "record" if result.origin == "record" else "debug" if result.is_debug else ""
+    return f"{result.arch}-{kind}" if kind else result.arch
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=20).digest()
+
+
+def _present(path: Path) -> str | None:
+    return str(path) if path.exists() else None
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
