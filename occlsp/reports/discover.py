@@ -58,7 +58,8 @@ def discover(root: Path, globs: Sequence[str] = (), outputs: Iterable[Path] = ()
 def _matching(root: Path, globs: Sequence[str]) -> dict[Path, float]:
     found: dict[Path, float] = {}
     for pattern in globs:
-        matches = glob.iglob(pattern, root_dir=root, recursive=True)
+        # Not `Path.glob`, which takes no absolute pattern.
+        matches = glob.iglob(pattern, root_dir=root, recursive=True)  # noqa: PTH207
         for match in islice(matches, MAX_SEEN):
             path = root / match
             if stamp := _stamp(path, None):
