@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from occlsp.reports.elf import RELOCATABLE, BrokenFileError, Elf, read_elf
+from occlsp.reports.dumps import FIRST_RESERVED_ARCH, RESERVED_SHARED
+from occlsp.reports.elf import RELOCATABLE, BrokenFileError, Elf, is_cubin, read_elf
 from occlsp.reports.facts import Entry, LineSpills, Origin, Report, ReportWarning
 from occlsp.reports.linetable import LineTable
 from occlsp.reports.spills import FIRST_ARCH, decode_spills, spills_by_line
-
-RESERVED_SHARED: Final = 1024
-"""Bytes of shared memory that the system takes of each block from sm_90 on."""
-FIRST_RESERVED_ARCH: Final = 90
 
 _MAX_THREADS, _REQUIRED_BLOCK, _FRAME_SIZE, _MIN_STACK_SIZE = 0x05, 0x10, 0x11, 0x12
 _PARAMETER_BYTES, _MAX_REGISTERS, _REGISTERS, _API_VERSION = 0x19, 0x1B, 0x2F, 0x37
@@ -46,19 +43,27 @@ class _Function(NamedTuple):
 
 
 def read_cubin(
-    data: bytes, source: str, *, origin: Origin = "binary", lines: bool = True
+    data: bytes,
+    source: str,
+    *,
+    origin: Origin = "binary",
+    lines: bool = True,
+    unit: str | None = None,
+    time: float | None = None,
 ) -> Report:
     """The entries of a cubin.
 
-    `source` names where the bytes are from, for `Entry.source` and messages. `lines` also reads
-    the line table, where there is one: `file`, `line` and `spill_lines`; without, about twice as
-    fast. Names are left mangled (`occlsp.reports.names.demangle` is slow next to all this).
+    `source` names where the bytes are from, for `Entry.source` and messages; `unit` is the
+    translation unit and `time` the compile's, where they are known. `lines` also reads the line
+    table, where there is one: `file`, `line` and `spill_lines`; without, it is half as fast
+    again. Names are left mangled: `occlsp.reports.names.demangle` is slow next to all this.
     Never raises on broken bytes: a warning names the source and the offset, and what could be
     read is there.
     """
     try:
-        elf = read_elf(data)
-        return _Reader(elf, source, origin, lines=lines).read()
+        if not is_cubin(data):
+            raise BrokenFileError(0, "not an ELF file for NVIDIA's machines")
+        return _Reader(read_elf(data), source, origin, unit, time, lines=lines).read()
     except (BrokenFileError, struct.error, IndexError, ValueError) as error:
         return Report(source, warnings=(_broken(source, f"{error}; nothing is read of it"),))
 
@@ -68,8 +73,19 @@ def _broken(source: str, reason: str, entry: str | None = None) -> ReportWarning
 
 
 class _Reader:
-    def __init__(self, elf: Elf, source: str, origin: Origin, *, lines: bool) -> None:
+    def __init__(
+        self,
+        elf: Elf,
+        source: str,
+        origin: Origin,
+        unit: str | None,
+        time: float | None,
+        *,
+        lines: bool,
+    ) -> None:
         self._elf = elf
+        self._unit = unit
+        self._time = time
         self._source = source
         self._origin = origin
         note = self._content(".note.nv.tkinfo")
@@ -166,6 +182,8 @@ class _Reader:
             cluster=_three(found.get(_CLUSTER)),
             parameter_bytes=parameter_bytes if isinstance(parameter_bytes, int) else 0,
             spill_lines=spill_lines,
+            unit=self._unit,
+            time=self._time,
             toolkit=self._toolkit or _release(found),
         )
 

@@ -1,0 +1,101 @@
+"""One entry for each kernel and architecture, out of all that was read of it.
+
+A kernel compiled with `-rdc` is told of twice: before linking and after. The link's numbers are
+final; spills are only known to the compile. A debug build's numbers give way to a release build's.
+What differs beyond that are different kernels that share a name (internal linkage, two programs
+in one log): all are kept, as candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from occlsp.reports.facts import Entry, Report
+
+_Groups = dict[str | None, dict[str, list[Entry] | Entry]]
+"""By architecture, by name: one entry, or several. Nested, since logs have many entries."""
+
+
+def merge_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Merges the entries of one source. In the order of the architectures' first appearance."""
+    groups: _Groups = {}
+    for entry in entries:
+        _add(groups, entry)
+    merged: list[Entry] = []
+    for by_name in groups.values():
+        for group in by_name.values():
+            merged += _merge_group(group) if isinstance(group, list) else [group]
+    return merged
+
+
+def _add(groups: _Groups, entry: Entry) -> None:
+    by_name = groups.setdefault(entry.arch, {})
+    known = by_name.setdefault(entry.entry, entry)
+    if isinstance(known, list):
+        known.append(entry)
+    elif known is not entry:
+        by_name[entry.entry] = [known, entry]
+
+
+def merge_reports(reports: Iterable[Report]) -> list[Entry]:
+    """The entries of several sources: one for each kernel and architecture in a source.
+
+    Where one source has the linked kernel (an executable) and others what it was compiled to
+    (objects), the linked entry stays and gets the spills of its compile, where that is one.
+    """
+    merged = [entry for report in reports for entry in merge_entries(report.entries)]
+    linked = {(entry.entry, entry.arch) for entry in merged if entry.linked}
+    compiled: dict[tuple[str, str | None], list[Entry]] = {}
+    for entry in merged:
+        if not entry.linked:
+            compiled.setdefault((entry.entry, entry.arch), []).append(entry)
+    return [
+        _with_spills(entry, compiled.get((entry.entry, entry.arch), ())) if entry.linked else entry
+        for entry in merged
+        if entry.linked or (entry.entry, entry.arch) not in linked
+    ]
+
+
+def _merge_group(group: list[Entry]) -> list[Entry]:
+    if not all(entry.debug for entry in group):
+        group = [entry for entry in group if not entry.debug]
+    linked = _distinct(entry for entry in group if entry.linked)
+    compiled = _distinct(entry for entry in group if not entry.linked)
+    if not linked:
+        return compiled
+    return [_with_spills(entry, compiled) for entry in linked]
+
+
+def _distinct(entries: Iterable[Entry]) -> list[Entry]:
+    kept: list[Entry] = []
+    for entry in entries:
+        if not any(_same(entry, other) for other in kept):
+            kept.append(entry)
+    return kept
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    """Whether two entries say the same: units apart, as templates are compiled in several."""
+    return one == other or replace(one, unit=None, time=None) == replace(
+        other, unit=None, time=None
+    )
+
+
+def _with_spills(linked: Entry, compiled: Iterable[Entry]) -> Entry:
+    """The linked entry with what only its compile knows: the frame too, where the link's text
+    has only the whole stack."""
+    spills = {(e.spill_stores, e.spill_loads, e.spill_lines) for e in compiled}
+    if len(spills) != 1:
+        return linked
+    compile_ = next(iter(compiled))
+    return replace(
+        linked,
+        spill_stores=compile_.spill_stores,
+        spill_loads=compile_.spill_loads,
+        spill_lines=compile_.spill_lines,
+        stack=linked.stack if linked.origin == "binary" else compile_.stack,
+        file=linked.file or compile_.file,
+        line=linked.line if linked.file else compile_.line,
+        unit=linked.unit or compile_.unit,
+    )
