@@ -198,8 +198,8 @@ class Attribution:
             function.missing = "announced"
             return [function]
         if self._want_stack and "stack" not in self._seen:
-            for block in self._want_stack:
-                block.missing = "stack"
+            for waiting in self._want_stack:
+                waiting.missing = "stack"
             return self._want_stack
         if "properties" not in self._seen and (block := self._only_announced()):
             return [block]

@@ -104,16 +104,19 @@ def arch_in_name(source: str) -> str | None:
 def without_reserve(entries: Sequence[Entry]) -> list[Entry]:
     """The entries of one cubin or link, of whose shared memory the reserve is taken off.
 
-    From sm_90 on, linked code includes the 1024 bytes that the system takes, in every kernel:
-    one kernel with less shows that this is not such code.
+    From sm_90 on, the shared memory of linked code includes the 1024 bytes that the system takes
+    (and is 0 or 1024 where the kernel has none). Something between shows that it does not.
     """
-    archs = {int(re.sub(r"\D", "", entry.arch)) for entry in entries if entry.arch}
+    archs = {int(re.sub(r"\D", "", entry.arch) or 0) for entry in entries if entry.arch}
     if archs:
         newer = min(archs) >= FIRST_RESERVED_ARCH
     else:
         newer = all(entry.cmem.get("0", 0) >= _FIRST_PARAMETER_SM90 for entry in entries)
-    if not newer or any((entry.static_smem or 0) < RESERVED_SHARED for entry in entries):
+    if not newer or any(0 < (entry.static_smem or 0) < RESERVED_SHARED for entry in entries):
         return list(entries)
     return [
-        replace(entry, static_smem=(entry.static_smem or 0) - RESERVED_SHARED) for entry in entries
+        replace(entry, static_smem=entry.static_smem - RESERVED_SHARED)
+        if entry.static_smem
+        else entry
+        for entry in entries
     ]

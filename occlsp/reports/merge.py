@@ -85,17 +85,17 @@ def _same(one: Entry, other: Entry) -> bool:
 def _with_spills(linked: Entry, compiled: Iterable[Entry]) -> Entry:
     """The linked entry with what only its compile knows: the frame too, where the link's text
     has only the whole stack."""
+    compiled = list(compiled)
     spills = {(e.spill_stores, e.spill_loads, e.spill_lines) for e in compiled}
-    if len(spills) != 1:
+    if len(spills) != 1 or linked.spill_stores is not None:
         return linked
-    compile_ = next(iter(compiled))
     return replace(
         linked,
-        spill_stores=compile_.spill_stores,
-        spill_loads=compile_.spill_loads,
-        spill_lines=compile_.spill_lines,
-        stack=linked.stack if linked.origin == "binary" else compile_.stack,
-        file=linked.file or compile_.file,
-        line=linked.line if linked.file else compile_.line,
-        unit=linked.unit or compile_.unit,
+        spill_stores=compiled[0].spill_stores,
+        spill_loads=compiled[0].spill_loads,
+        spill_lines=compiled[0].spill_lines,
+        stack=linked.stack if linked.origin == "binary" else compiled[0].stack,
+        file=linked.file or compiled[0].file,
+        line=linked.line if linked.file else compiled[0].line,
+        unit=linked.unit or compiled[0].unit,
     )
