@@ -48,6 +48,8 @@ class Context:
     """The user's environment; None for this process's."""
     timeout: float = TIMEOUT
     """Seconds that one compile may take."""
+    slow: float | None = None
+    """A unit whose last compile took more seconds is not compiled; None: always compiled."""
     cancelled: Callable[[], bool] | None = None
     finish: Callable[[CompileResult], CompileResult] | None = None
     """Called with every fresh result before it is kept: to add what we cannot know here."""
@@ -92,6 +94,10 @@ def compile_unit(
     known = context.cache.lookup(key) if context.cache is not None else None
     if known is not None and (known.ptx or not known.entries) and keep_preprocessed is None:
         return replace(known, dropped=flags.dropped)
+    took = context.cache.took(blank.unit) if context.cache is not None else 0.0
+    if context.slow is not None and took > context.slow:
+        message = f"it took {took:.0f} s last time, so it is compiled on command only"
+        return replace(blank, status="slow", message=message)
     try:
         with _scratch(context.cache) as scratch:
             invocation = prepare(

@@ -8,11 +8,13 @@ from typing import Literal
 from occlsp.reports.commandline import Dropped
 from occlsp.reports.facts import Entry, Origin, Report, ReportWarning
 
-Status = Literal["ok", "no-entry", "not-for-arch", "error", "timeout", "cancelled", "failed"]
+Status = Literal[
+    "ok", "no-entry", "not-for-arch", "error", "timeout", "cancelled", "failed", "slow"
+]
 """ok: there are entries. no-entry: it compiles, and no kernel is instantiated in it.
 not-for-arch: the code needs another architecture, or the toolkit does not know this one.
 error: the compiler refused the source. timeout, cancelled: it was ended. failed: the compiler
-itself is at fault (missing, crashed, made no code)."""
+itself is at fault (missing, crashed, made no code). slow: not tried, since it took long before."""
 
 
 @dataclass(frozen=True, slots=True)

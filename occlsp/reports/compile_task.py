@@ -1,0 +1,122 @@
+"""One compile as a task for a worker process: everything it needs, as plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from occlsp.reports.cache import Cache
+from occlsp.reports.commandline import Dropped
+from occlsp.reports.compile import TIMEOUT, Context, compile_unit
+from occlsp.reports.compile_commands import CompileCommands, find, load
+from occlsp.reports.compiled import CompileResult
+from occlsp.reports.flags import Filtered, filter_flags
+from occlsp.reports.toolchain import Missing, find_compiler
+from occlsp.reports.worker import Control
+
+FUNCTION = "occlsp.reports.compile_task:compile_one"
+SLOW = 30.0
+"""Seconds of a compile above which the next is on command only."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """A unit, an architecture and the settings that matter."""
+
+    unit: str
+    arch: str
+    root: str
+    """The workspace folder: where compile commands are looked for."""
+    workspaces: tuple[str, ...] = ()
+    """Nothing that lies in these folders is run."""
+    nvcc: str | None = None
+    commands: str | None = None
+    args: tuple[str, ...] = ()
+    timeout: float = TIMEOUT
+    slow: float | None = SLOW
+    """None on command."""
+    debug: bool = False
+    """With `-G`, for numbers marked so."""
+    text: bytes | None = None
+    """In place of what is on the disk."""
+    cache: str | None = None
+    """The cache's folder; None: the user's."""
+
+
+def context_of(request: CompileRequest, control: Control) -> Context | Missing:
+    """The compiler and the cache for a request, or why there is no compiler."""
+    workspaces = tuple(Path(folder) for folder in request.workspaces or (request.root,))
+    compiler = find_compiler(request.nvcc, workspaces)
+    if isinstance(compiler, Missing):
+        return compiler
+    return Context(
+        compiler,
+        cache_of(request.cache),
+        workspaces,
+        timeout=request.timeout,
+        slow=request.slow,
+        cancelled=control.cancelled,
+    )
+
+
+def flags_of(request: CompileRequest) -> Filtered | None:
+    """The flags for the unit: of the compile commands, else of the settings; None: of neither."""
+    workspaces = [Path(folder) for folder in request.workspaces or (request.root,)]
+    refused: list[Dropped] = []
+    for command in commands_of(request).of(request.unit):
+        filtered = command.filtered(workspaces, os.environ)
+        if isinstance(filtered, Filtered):
+            return filtered
+        refused.append(Dropped(" ".join(command.words)[:200], filtered, is_refused=True))
+    if request.args or refused:
+        found = filter_flags(
+            request.args, Path(request.root), workspaces=workspaces, env=os.environ
+        )
+        return Filtered(dropped=tuple(refused)).plus(found)
+    return None
+
+
+def commands_of(request: CompileRequest) -> CompileCommands:
+    """The compile commands of the workspace, read again when the file changed."""
+    path = find(Path(request.root), request.commands)
+    try:
+        stamp = path.stat().st_mtime_ns if path is not None else 0
+    except OSError:
+        stamp = 0
+    return _load(path, stamp)
+
+
+def compile_one(request: CompileRequest, control: Control) -> CompileResult:
+    """Compiles one unit with the flags of the build or of the settings."""
+    context = context_of(request, control)
+    if isinstance(context, Missing):
+        return CompileResult("failed", request.unit, request.arch, message=str(context))
+    control.say(f"{Path(request.unit).name} for {request.arch}")
+    return compile_unit(
+        context,
+        Path(request.unit),
+        request.arch,
+        flags_of(request) or defaults(os.environ),
+        text=request.text,
+        debug=request.debug,
+    )
+
+
+def defaults(env: Mapping[str, str]) -> Filtered:
+    """The flags where neither build nor settings say any."""
+    words = ["-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w"]
+    return filter_flags(words, Path.cwd(), env=env)
+
+
+@lru_cache(maxsize=8)
+def cache_of(directory: str | None) -> Cache:
+    """One cache a folder and process, so that digests and index stay in memory."""
+    return Cache(Path(directory) if directory is not None else None)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path | None, stamp: int) -> CompileCommands:
+    return load(path)
