@@ -47,7 +47,7 @@ def local_gpus(library: str | None = None) -> tuple[LocalGpu, ...]:
 
 def _usual_place() -> str:
     if sys.platform == "win32":  # by its whole path: a bare name is looked up in the workspace
-        return str(Path(os.environ.get("SystemRoot", "C:\\Windows")) / "System32" / "nvml.dll")
+        return str(Path(os.environ.get("SYSTEMROOT", "C:\\Windows")) / "System32" / "nvml.dll")
     return "libnvidia-ml.so.1"
 
 
