@@ -7,11 +7,12 @@ or a PTX line, never a source line) and nvcc itself.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from occlsp.reports.compiled import Message
 from occlsp.reports.errors import front_end_errors
 from occlsp.reports.facts import ReportWarning
+from occlsp.reports.toolwarnings import read_warning
 
 MAX_MESSAGES = 50
 _HOST = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error: (.+)$", re.MULTILINE)
@@ -27,18 +28,6 @@ _ARCH = re.compile(
     r"|requires architecture|target SM (?:arch )?(?:not|must)|not supported for the .* target"
 )
 _OF_ABORT = re.compile(r"Ptx assembly aborted|errors? detected in the compilation")
-_WARNING = re.compile(
-    r"^ptxas(?:-[\d.]+)? *(?:warning|info) *: *(?:\(C\d+\) *)?(.+)$", re.MULTILINE
-)
-_KINDS = (
-    ("min-blocks-ignored", re.compile(r"minnctapersm.*ignored|ignor\w+ .*minnctapersm", re.I)),
-    ("maxrregcount-overridden", re.compile(r"maxrregcount|overriding maximum register", re.I)),
-    ("setmaxnreg-ignored", re.compile(r"setmaxnreg.*ignored", re.I)),
-    ("insufficient-registers", re.compile(r"insufficient register", re.I)),
-    ("spills", re.compile(r"registers? (?:are )?spilled|spill", re.I)),
-    ("local-memory", re.compile(r"local memory (?:is )?used", re.I)),
-)
-_NO_WARNING = re.compile(r"bytes gmem|Compiling entry|Function properties|Used \d+|Compile time")
 _PROPERTIES = re.compile(
     r"Function properties for ([\w.$]+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
     r"(\d+) bytes spill loads"
@@ -84,13 +73,9 @@ def summary(messages: tuple[Message, ...], output: str) -> str:
 
 def warnings(output: str, arch: str, source: str) -> tuple[ReportWarning, ...]:
     """ptxas's warnings that change what the numbers mean."""
-    found = []
-    for text in dict.fromkeys(_WARNING.findall(output)):
-        if _NO_WARNING.search(text):
-            continue
-        kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), "other")
-        entry = _ENTRY.search(text)
-        found.append(ReportWarning(kind, text.strip(), entry[1] if entry else None, arch, source))
+    lines = dict.fromkeys(line for line in output.splitlines() if line.startswith("ptxas"))
+    read = (read_warning(line, source) for line in lines)
+    found = [replace(warning, arch=arch) for warning in read if warning is not None]
     return tuple(found[:MAX_MESSAGES])
 
 
