@@ -10,13 +10,14 @@ less unrolling. Fewer registers mean more resident blocks, so measure both.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import KernelJoin
 from occlsp.analysis.paths import same_file
 from occlsp.analysis.results import Related
+from occlsp.analysis.snapshot import Snapshot
+from occlsp.analysis.sources import KernelSite
 from occlsp.analysis.words import instance_name
 from occlsp.reports.facts import Entry
 from occlsp.source.text import Span
@@ -51,27 +52,41 @@ def spilled(entry: Entry) -> int:
     return (entry.spill_stores or 0) + (entry.spill_loads or 0)
 
 
-def spill_lines(scene: Scene, path: str, entries: tuple[Entry, ...]) -> dict[int, tuple[int, int]]:
-    """0-based line of a file → bytes of stores and of loads, the worst entry of each line."""
-    lines: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for entry in entries:
-        for place in entry.spill_lines:
-            if same_file(place.file, path):
-                known = lines[place.line - 1]
-                lines[place.line - 1] = max(known, (place.stores, place.loads), key=sum)
-    return dict(lines)
+def spill_lines(snapshot: Snapshot, site: KernelSite, entry: Entry) -> dict[int, tuple[int, int]]:
+    """0-based line of the kernel's file → bytes of stores and of loads.
+
+    Lines in the kernel move with its name, which the report places too; lines elsewhere are
+    told only while the name is where it was.
+    """
+    file = snapshot.sources.file(site.path)
+    if file is None or not entry.spill_lines:
+        return {}
+    first = file.lines.line_of(site.kernel.span.start)
+    last = file.lines.line_of(site.kernel.span.end)
+    moved = 0
+    if entry.line is not None:
+        moved = file.lines.line_of(site.kernel.name_span.start) - (entry.line - 1)
+    lines: dict[int, tuple[int, int]] = {}
+    for place in entry.spill_lines:
+        if not same_file(place.file, site.path):
+            continue
+        line = place.line - 1 + moved
+        if moved and not first <= line <= last:
+            continue
+        if 0 <= line < len(file.lines.starts):
+            stores, loads = lines.get(line, (0, 0))
+            lines[line] = (stores + place.stores, loads + place.loads)
+    return lines
 
 
 def _places(scene: Scene, kernel: KernelJoin, entry: Entry) -> Iterator[Related]:
-    file = scene.snapshot.sources.file(kernel.site.path)
-    if file is None:
+    site = kernel.site
+    file = scene.snapshot.sources.file(site.path)
+    if file is None or scene.snapshot.history.age(site.path, site.kernel, entry).is_stale:
         return
-    for line, (stores, loads) in sorted(spill_lines(scene, kernel.site.path, (entry,)).items()):
-        if line < len(file.lines.starts):
-            span = _trimmed(file.text, file.lines.line_span(line))
-            yield Related(
-                kernel.site.path, span, f"{stores} bytes of spill stores, {loads} of loads"
-            )
+    for line, (stores, loads) in sorted(spill_lines(scene.snapshot, site, entry).items()):
+        span = _trimmed(file.text, file.lines.line_span(line))
+        yield Related(site.path, span, f"{stores} bytes of spill stores, {loads} of loads")
 
 
 def _trimmed(text: bytes, span: Span) -> Span:
