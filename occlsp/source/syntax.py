@@ -6,7 +6,8 @@ from the text of one file alone, so that it can be cached by content.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 
 from occlsp.source.facts import SourceError, TemplateParameter
 from occlsp.source.text import Span
@@ -25,8 +26,13 @@ class Condition:
     """An enclosing `#if` branch: active where `text` is true (earlier branches negated in it)."""
 
     text: str
-    """A preprocessor expression: "defined(USE_ROCM)", "!(defined(A)) && (B > 2)", "0"."""
+    """A preprocessor expression: "defined(USE_ROCM)", "!(defined(A)) && (B > 2)"."""
     span: Span
+    """The directive's line."""
+    group: int = -1
+    """Offset of the `#if` that opens the group: branches of one group exclude each other."""
+    branch: int = 0
+    """0 for the `#if` itself, then one more with every `#elif` and `#else`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,26 @@ class TypeAlias:
     scope: tuple[str, ...]
     target: str
     template_parameters: tuple[TemplateParameter, ...] = ()
+    span: Span = field(default_factory=lambda: Span(0, 0))
+    function: int | None = None
+    """Index into `FileSyntax.functions` where it is local to a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawShared:
+    """A variable declared `__shared__`, one for each declarator."""
+
+    name: str
+    type: str
+    """As written, without `__shared__`, `extern`, `static` and alignment."""
+    extents: tuple[Expr, ...]
+    """The array's dimensions; an empty text for `[]`."""
+    is_extern: bool
+    alignment: Expr | None
+    span: Span
+    function: int | None = None
+    in_macro: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,5 +213,24 @@ class FileSyntax:
     aliases: tuple[TypeAlias, ...] = ()
     errors: tuple[SourceError, ...] = ()
     masked: bytes = b""
-    """`text` with comments, strings and characters blanked by spaces of the same length: what
-    searches and the expression lexer read."""
+    """`text` with comments, strings, characters and what an `#if 0` hides blanked by spaces of the
+    same length, line ends in them included: what searches and the expression lexer read."""
+    code: bytes = b""
+    """`masked` with the directives blanked too, bodies of `#define` included."""
+    shared: tuple[RawShared, ...] = ()
+    condition_starts: tuple[int, ...] = (0,)
+    """Where the enclosing `#if` branches change, ascending: `conditions_at` reads it."""
+    condition_sets: tuple[tuple[Condition, ...], ...] = ((),)
+    """What holds from the offset of the same index in `condition_starts` on."""
+
+    def conditions_at(self, offset: int) -> tuple[Condition, ...]:
+        """The `#if` branches around an offset, outermost first, without the include guard."""
+        return self.condition_sets[bisect_right(self.condition_starts, offset) - 1]
+
+    def function_at(self, offset: int) -> int | None:
+        """Index of the innermost function whose head or body holds `offset`; None outside."""
+        index = bisect_right(self.functions, offset, key=lambda function: function.span.start) - 1
+        for candidate in range(index, max(index - 8, -1), -1):
+            if offset < self.functions[candidate].span.end:
+                return candidate
+        return None

@@ -1,0 +1,248 @@
+"""Constants, enumerators, `__shared__` variables and type aliases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from occlsp.source.brackets import match_angle, match_parenthesis, split, strip
+from occlsp.source.facts import TemplateParameter
+from occlsp.source.fragment import Fragment
+from occlsp.source.heads import ATTRIBUTES, IDENTIFIER, looks_like_parameters, template_parameters
+from occlsp.source.syntax import Constant, Expr, RawShared, TypeAlias
+from occlsp.source.text import Span
+
+_TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|.", re.S)
+_SPECIFIERS = frozenset(
+    (
+        *(b"static", b"constexpr", b"constinit", b"inline", b"extern", b"volatile", b"register"),
+        *(b"thread_local", b"__shared__", b"__device__", b"__host__", b"__constant__"),
+        *(b"__managed__", b"mutable", b"const"),
+    )
+)
+_TEMPLATE = re.compile(rb"\btemplate\s*(<)")
+_SHARED = re.compile(rb"__shared__(?![0-9A-Za-z_])")
+_LABEL = re.compile(rb"\s*(?:public|private|protected)\s*:(?!:)")
+_USING = re.compile(rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);")
+_TYPEDEF = re.compile(rb"typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;")
+_ENUMERATOR = re.compile(rb"\s*(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?(=)?")
+_UNDERLYING = re.compile(rb"(?<!:):(?!:)\s*([^{]+)\Z")
+_LOOK_BACK = 4096
+
+
+class Declaration:
+    """`specifiers type name[extents] = value, …;`, read from a fragment."""
+
+    def __init__(self, fragment: Fragment, start: int, end: int) -> None:
+        self.fragment = fragment
+        self.end = end
+        self.specifiers: set[bytes] = set()
+        self.alignment: Span | None = None
+        self.template_head: Span | None = None
+        self.type = ""
+        self.first: int | None = None
+        """Where the first declarator's name begins."""
+        self._read(start)
+
+    def _read(self, start: int) -> None:
+        code, end = self.fragment.code, self.end
+        words: list[tuple[bytes, int, int]] = []
+        position = start
+        while (match := _TOKEN.search(code, position, end)) is not None:
+            offset, position = match.span()
+            token = match[0]
+            if match[1] is None:
+                if token in (b"=", b"(", b"[", b",", b"{"):
+                    break
+                if token == b"<" and words:
+                    closing = match_angle(code, offset, end)
+                    if closing is None:
+                        return
+                    position = closing + 1
+                elif token == b"[[":
+                    position = max(code.find(b"]]", position, end), position)
+                elif token not in b":*&" and token.strip():
+                    return
+                continue
+            opening = strip(code, position, end).start
+            if token in ATTRIBUTES and opening < end and code[opening] == 0x28:
+                closing = match_parenthesis(code, opening, end)
+                if closing is None:
+                    return
+                if token in (b"__align__", b"alignas"):
+                    self.alignment = Span(opening + 1, closing)
+                position = closing + 1
+            elif token == b"template" and opening < end and code[opening] == 0x3C:
+                closing = match_angle(code, opening, end)
+                if closing is None:
+                    return
+                self.template_head = Span(opening + 1, closing)
+                position = closing + 1
+                words.clear()
+            else:
+                words.append((token, offset, position))
+        self._settle(words)
+
+    def _settle(self, words: list[tuple[bytes, int, int]]) -> None:
+        code = self.fragment.code
+        self.specifiers = {word for word, _, _ in words if word in _SPECIFIERS}
+        typed = [word for word in words if word[0] not in _SPECIFIERS or word[0] == b"volatile"]
+        if len(typed) < 2 and not (typed and self.specifiers & {b"constexpr"}):
+            return
+        self.first = typed[-1][1]
+        left = typed[0][1]
+        piece = code[left : self.first]
+        for word in _SPECIFIERS & self.specifiers:
+            piece = re.sub(rb"\b" + word + rb"\b", b" ", piece)
+        if self.alignment is not None:
+            piece = re.sub(rb"\b(?:__align__|alignas)\s*\([^()]*\)", b" ", piece)
+        self.type = " ".join(piece.decode("utf-8", "replace").split())
+
+    def declarators(self) -> Iterator[tuple[Span, tuple[Expr, ...], Span | None]]:
+        """Name, extents and initialiser (braces or parentheses left out) of each."""
+        if self.first is None:
+            return
+        code = self.fragment.code
+        for part in split(code, self.first, self.end):
+            match = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*").match(code, *part)
+            if match is None:
+                continue
+            extents: list[Expr] = []
+            position = match.end()
+            while position < part.end and code[position] == 0x5B:
+                closing = self.fragment.closing.get(position)
+                if closing is None or closing >= part.end:
+                    break
+                extents.append(self.fragment.expression(position + 1, closing))
+                position = strip(code, closing + 1, part.end).start
+            yield Span(*match.span(1)), tuple(extents), self._value(position, part.end)
+
+    def _value(self, position: int, end: int) -> Span | None:
+        code = self.fragment.code
+        if position >= end:
+            return None
+        if code[position] == 0x3D:
+            value = strip(code, position + 1, end)
+            return value if value.end > value.start else None
+        if code[position] in b"{(":
+            closing = self.fragment.closing.get(position)
+            if closing is not None and closing < end:
+                inside = Span(position + 1, closing)
+                if code[position] == 0x28 and looks_like_parameters(code, inside):
+                    return None
+                return strip(code, *inside)
+        return None
+
+
+def constants(
+    fragment: Fragment, start: int, end: int, scope: tuple[str, ...]
+) -> Iterator[tuple[Constant, int]]:
+    """The constants that `code[start:end]` declares, each with its offset."""
+    while (label := _LABEL.match(fragment.code, start, end)) is not None:
+        start = label.end()
+    declaration = Declaration(fragment, start, end)
+    if not declaration.specifiers & {b"const", b"constexpr"}:
+        return
+    parameters: tuple[TemplateParameter, ...] = ()
+    if declaration.template_head is not None:
+        parameters = template_parameters(fragment.code, *declaration.template_head)
+    for name, extents, value in declaration.declarators():
+        if value is None or extents:
+            continue
+        yield (
+            Constant(
+                fragment.words(*name),
+                scope,
+                declaration.type,
+                fragment.expression(*value),
+                b"constexpr" in declaration.specifiers,
+                parameters,
+            ),
+            name.start,
+        )
+
+
+def enumerators(
+    fragment: Fragment, declaration: int, opening: int, end: int, scope: tuple[str, ...]
+) -> Iterator[tuple[Constant, int]]:
+    """The enumerators between the braces at `opening` and `end - 1`."""
+    code = fragment.code
+    underlying = _UNDERLYING.search(code, declaration, opening)
+    kind = fragment.words(*underlying.span(1)) if underlying is not None else "int"
+    last = end - 1 if code[end - 1 : end] == b"}" else end
+    for part in split(code, opening + 1, last):
+        match = _ENUMERATOR.match(code, *part)
+        if match is None:
+            continue
+        value = fragment.expression(match.end(), part.end) if match[2] else None
+        name = fragment.words(*match.span(1))
+        yield Constant(name, scope, kind, value, is_constexpr=True), match.start(1)
+
+
+def shared_tokens(code: bytes, start: int, end: int) -> Iterator[int]:
+    """Offsets of the `__shared__` in `code[start:end]`."""
+    return (match.start() for match in _SHARED.finditer(code, start, end))
+
+
+def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
+    """The variables of the declaration that holds the `__shared__` at `token`."""
+    code = fragment.code
+    low = max(fragment.start, token - _LOOK_BACK)
+    start = max(max(code.rfind(mark, low, token) for mark in (b";", b"{", b"}")) + 1, low)
+    if code.count(b"(", start, token) > code.count(b")", start, token):
+        return  # a parameter
+    end = code.find(b";", token, fragment.end)
+    if end < 0:
+        return
+    brace = code.find(b"{", token, end)
+    kind = None
+    if brace >= 0 and re.search(rb"\b(?:struct|union|class)\b", code[token:brace]):
+        closing = fragment.closing.get(brace)
+        if closing is None:
+            return
+        end = code.find(b";", closing, fragment.end)
+        if end < 0:
+            return
+        kind = fragment.words(token + len(b"__shared__"), closing + 1)
+        declaration = Declaration(fragment, token, brace)
+        declaration.first, declaration.end = strip(code, closing + 1, end)
+    else:
+        declaration = Declaration(fragment, start, end)
+    alignment = declaration.alignment
+    before = code[start:token]
+    for name, extents, _ in declaration.declarators():
+        yield RawShared(
+            fragment.words(*name),
+            kind or declaration.type,
+            extents,
+            re.search(rb"\bextern\b", before) is not None or b"extern" in declaration.specifiers,
+            None if alignment is None else fragment.expression(*alignment),
+            Span(token, end),
+        )
+
+
+def alias_at(fragment: Fragment, token: int, scope: tuple[str, ...]) -> TypeAlias | None:
+    """The type alias whose `using` or `typedef` is at `token`."""
+    code = fragment.code
+    match = _USING.match(code, token, fragment.end)
+    if match is not None:
+        name, target = match.span(1), match.span(2)
+    else:
+        match = _TYPEDEF.match(code, token, fragment.end)
+        if match is None:
+            return None
+        name, target = match.span(2), match.span(1)
+    before = fragment.text_before(token)
+    parameters: tuple[TemplateParameter, ...] = ()
+    if before > fragment.start and code[before - 1] == 0x3E:
+        low = max(fragment.start, before - _LOOK_BACK)
+        for head in _TEMPLATE.finditer(code, low, before):
+            if match_angle(code, head.start(1), before) == before - 1:
+                parameters = template_parameters(code, head.end(1), before - 1)
+    return TypeAlias(
+        fragment.words(*name),
+        scope,
+        fragment.words(*target),
+        parameters,
+        Span(token, match.end()),
+    )

@@ -1,0 +1,90 @@
+"""A piece of a file with what is needed to read facts in it, and facts moved to another place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from occlsp.source.brackets import match_all, split, strip
+from occlsp.source.mask import blank_comments
+from occlsp.source.syntax import Expr
+from occlsp.source.text import Span
+
+
+class Fragment:
+    """Text and code of the same length; facts read in it have offsets into it.
+
+    `start` and `end` bound what may be looked at.
+    """
+
+    def __init__(self, text: bytes, code: bytes, start: int, end: int) -> None:
+        self.text = text
+        self.code = code
+        self.start = start
+        self.end = end
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """Opening to closing bracket."""
+        return match_all(self.code, self.start, self.end)
+
+    @cached_property
+    def opening(self) -> dict[int, int]:
+        """Closing to opening bracket."""
+        return {closing: opening for opening, closing in self.closing.items()}
+
+    def expression(self, start: int, end: int) -> Expr:
+        """The text between two offsets without the blanks around it."""
+        return expression(self.text, self.code, start, end)
+
+    def expressions(self, start: int, end: int) -> tuple[Expr, ...]:
+        """The parts between the commas of an argument list."""
+        return tuple(self.expression(*part) for part in split(self.code, start, end))
+
+    def words(self, start: int, end: int) -> str:
+        """The code between two offsets with single blanks."""
+        words = self.code[start:end].decode("utf-8", "replace").split()
+        return " ".join(words).replace("$$", "##")
+
+    def text_before(self, offset: int) -> int:
+        """The end of the last token before `offset`, or the fragment's start."""
+        position = offset
+        while position > self.start:
+            low = max(self.start, position - 256)
+            piece = self.code[low:position].rstrip()
+            if piece:
+                return low + len(piece)
+            position = low
+        return self.start
+
+
+def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
+    """The text between two offsets of a file as an expression, comments blanked."""
+    piece = text[start:end]
+    clean = code[start:end]
+    if piece != clean:
+        has_directive = b"#" in piece and b"#" not in clean
+        piece = clean if has_directive else blank_comments(piece)
+    left = len(piece) - len(piece.lstrip())
+    piece = piece.strip()
+    left = start + left if piece else strip(code, start, end).start
+    return Expr(piece.decode("utf-8", "replace"), Span(left, left + len(piece)))
+
+
+def moved(fact: object, delta: int) -> object:
+    """The same fact with its offsets (conditions' excepted) moved by `delta`."""
+    if isinstance(fact, Span):
+        return Span(fact[0] + delta, fact[1] + delta)
+    if isinstance(fact, Expr):
+        return Expr(fact.text, Span(fact.span[0] + delta, fact.span[1] + delta))
+    if isinstance(fact, tuple):
+        return tuple(moved(one, delta) for one in fact) if fact else fact
+    fields = getattr(fact, "__dataclass_fields__", None)
+    if fields is None:
+        return fact
+    changes = {}
+    for name in fields:
+        value = getattr(fact, name)
+        if isinstance(value, tuple | Expr) and value and name != "conditions":
+            changes[name] = moved(value, delta)
+    return replace(fact, **changes)  # type: ignore[type-var]

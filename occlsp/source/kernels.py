@@ -1,0 +1,183 @@
+"""Kernels: every `__global__` token, or alias of it, with the declaration around it.
+
+The token is the anchor, not the structure: a head is read between the declaration borders
+around its token whatever the rest of the file looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from occlsp.source.brackets import match_parenthesis, split, strip
+from occlsp.source.fragment import Fragment
+from occlsp.source.heads import Candidate, Head, looks_like_parameters, parameter, read_head
+from occlsp.source.syntax import Expr, RawKernel
+from occlsp.source.text import Span
+
+_GNU = rb"__attribute__\s*\(\(\s*(?:__)?global(?:__)?\s*\)\)"
+_LAUNCH_BOUNDS = re.compile(rb"\blaunch_bounds\s*(\()")
+_HEAD_END = re.compile(rb"[;{]")
+_LOOK_BACK = 16384
+_MOST_BRACES = 64
+_MOST_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What stands for `__global__`."""
+
+    pattern: re.Pattern[bytes]
+    aliases: frozenset[bytes]
+
+    def find(self, code: bytes, start: int, end: int) -> Iterator[int]:
+        """Offsets of the tokens in `code[start:end]`."""
+        for match in self.pattern.finditer(code, start, end):
+            offset = match.start()
+            if not offset or not _is_word(code[offset - 1]):
+                yield offset
+
+
+def tokens(aliases: frozenset[str]) -> Tokens:
+    """The tokens to look for, given the names of macros that expand to `__global__`."""
+    names = frozenset(name.encode() for name in aliases)
+    words = b"|".join(re.escape(name) for name in sorted((b"__global__", *names), reverse=True))
+    return Tokens(re.compile(rb"(?:" + words + rb")(?![0-9A-Za-z_$\x80-\xff])|" + _GNU), names)
+
+
+def _is_word(character: int) -> bool:
+    return chr(character).isalnum() or character in b"_$" or character >= 0x80
+
+
+@dataclass(slots=True)
+class HeadRange:
+    """Where the head of the kernel at a token begins and ends."""
+
+    start: int
+    end: int
+    terminator: int | None
+    """Offset of its `{` or `;`."""
+
+
+def head_range(fragment: Fragment, token: int, floor: int, pattern: Tokens) -> HeadRange:
+    """The borders of the declaration around `token`; `floor` ends the one before."""
+    code = fragment.code
+    low = max(fragment.start, floor, token - _LOOK_BACK)
+    start = max(code.rfind(border, low, token) for border in (b";", b"{", b"}")) + 1
+    start = max(start, low)
+    limit = fragment.end
+    for following in islice(pattern.find(code, token + 2, fragment.end), _MOST_TOKENS):
+        if code.find(b")", token, following) >= 0:
+            limit = following
+            break
+    for count, match in enumerate(_HEAD_END.finditer(code, token, limit)):
+        offset = match.start()
+        if match[0] == b"{" and count < _MOST_BRACES:
+            opened = code.count(b"(", token, offset) - code.count(b")", token, offset)
+            if opened > 0:
+                continue
+        return HeadRange(start, offset, offset)
+    return HeadRange(start, limit, None)
+
+
+def kernel_at(
+    fragment: Fragment, token: int, borders: HeadRange, pattern: Tokens
+) -> RawKernel | None:
+    """The kernel that a token makes, without scope, body and conditions; None where the
+    declaration around it is no kernel's."""
+    code = fragment.code
+    head = read_head(code, borders.start, borders.end, pattern.aliases)
+    declarator = head.declarator
+    if declarator is None or declarator.arguments.end < token:
+        return None
+    if declarator.name.start < token and not _is_named_by_alias(head, declarator, token):
+        return None
+    name = fragment.text[declarator.name.start : declarator.name.end]
+    from_macro = None
+    arguments = declarator.arguments
+    name_span = declarator.name
+    if declarator.parameters is not None:
+        arguments = declarator.parameters
+    if declarator.parameters is not None and declarator.name.start < declarator.arguments.start:
+        from_macro = name.decode("utf-8", "replace")
+        name_span = Span(declarator.name.start, declarator.arguments.end + 1)
+        name = fragment.text[name_span.start : name_span.end]
+    template_arguments = declarator.template_arguments
+    return RawKernel(
+        name=" ".join(name.decode("utf-8", "replace").split()),
+        name_span=name_span,
+        scope=declarator.qualifiers,
+        span=Span(head.start, borders.end),
+        body=None,
+        parameters=parameter_types(code, arguments),
+        template_parameters=head.template_parameters,
+        template_arguments=None
+        if template_arguments is None
+        else fragment.expressions(*template_arguments),
+        is_template=head.is_template and not _is_full_specialisation(head),
+        macro_calls=tuple(fragment.expression(*span) for span in head.macro_calls),
+        from_macro=from_macro,
+        **_attributes(fragment, head),
+    )
+
+
+def _is_full_specialisation(head: Head) -> bool:
+    return head.is_template and not head.template_parameters
+
+
+def _is_named_by_alias(head: Head, declarator: Candidate, token: int) -> bool:
+    """`GLOBAL_FUNCTION(name)(int* p)`: the alias's argument is the name."""
+    return any(call.start == token and declarator.name.end < call.end for call in head.macro_calls)
+
+
+def parameter_types(code: bytes, arguments: Span) -> tuple[str, ...]:
+    """The types of a parameter list; `(void)` has none."""
+    types = tuple(parameter(code, part)[0] for part in split(code, *arguments))
+    return () if types == ("void",) else types
+
+
+def _attributes(fragment: Fragment, head: Head) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, arguments, whole in head.attributes:
+        if name == b"__launch_bounds__":
+            found["launch_bounds"] = fragment.expressions(*arguments)
+            found["launch_bounds_span"] = whole
+        elif name == b"__maxnreg__":
+            found["maxnreg"] = fragment.expression(*arguments)
+        elif name == b"__cluster_dims__":
+            found["cluster_dims"] = fragment.expressions(*arguments)
+        elif name == b"__block_size__":
+            found["block_size"] = fragment.expressions(*arguments)
+        elif name == b"__attribute__":
+            match = _LAUNCH_BOUNDS.search(fragment.code, *arguments)
+            if match is not None:
+                closing = match_parenthesis(fragment.code, match.start(1), arguments.end)
+                if closing is not None:
+                    found["launch_bounds"] = fragment.expressions(match.end(1), closing)
+                    found["launch_bounds_span"] = whole
+    return found
+
+
+def is_bare(fragment: Fragment, token: int, borders: HeadRange, pattern: Tokens) -> bool:
+    """Whether a macro's body says `__global__` and leaves the kernel to where it is used."""
+    head = read_head(fragment.code, borders.start, borders.end, pattern.aliases)
+    declarator = head.declarator
+    if declarator is None or declarator.name.start < token:
+        return True
+    rest = strip(fragment.code, declarator.arguments.end + 1, fragment.end)
+    name = fragment.code[declarator.name.start : declarator.name.end]
+    return (
+        rest.start == rest.end
+        and name.isupper()
+        and not looks_like_parameters(fragment.code, declarator.arguments)
+    )
+
+
+def substituted(name: str, parameters: tuple[str, ...], arguments: tuple[Expr, ...]) -> str:
+    """A macro's name pattern (`name##_kernel`) with a use's arguments put in."""
+    values = dict(zip(parameters, (argument.text for argument in arguments), strict=False))
+    parts = re.split(r"(\w+)", name)
+    return re.sub(r"\s*##\s*", "", "".join(values.get(part, part) for part in parts))

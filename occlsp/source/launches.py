@@ -1,0 +1,199 @@
+"""Launches in every form, and the calls that set a kernel's attributes or ask for its occupancy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from occlsp.source.brackets import match_angle, strip
+from occlsp.source.callees import callee_before, callee_name
+from occlsp.source.fragment import Fragment
+from occlsp.source.heads import IDENTIFIER
+from occlsp.source.syntax import Expr, RawCall, RawLaunch
+from occlsp.source.text import Span
+
+_CHEVRON = re.compile(rb"(?<!<)<<<(?!<)")
+_CONFIG = re.compile(rb">{3,}|[({\[;]")
+_API = re.compile(rb"(?:Launch|FuncSet|Occupancy)[0-9A-Za-z_]+")
+_PREFIX = re.compile(rb"(?<![0-9A-Za-z_])(?:cuda|cu|hip|hipModule|hipExt)\Z")
+_STATEMENT_BORDER = (b";", b"{", b"}")
+_LABEL = re.compile(
+    rb"\s*(?:else\b|do\b|case\b[^;{}?]*?(?<!:):(?!:)|default\s*:|" + IDENTIFIER + rb"\s*:(?!:))"
+)
+_WORD_BEFORE = re.compile(IDENTIFIER + rb"\Z")
+_MAY_PRECEDE_CALL = frozenset((b"return", b"else", b"do", b"co_return", b"co_await", b"throw"))
+_FARTHEST = 65536
+
+
+class Api(NamedTuple):
+    """Which arguments of a launching function hold what; -1: none does."""
+
+    callee: int
+    config: tuple[int | tuple[int, int, int], ...] = ()
+    arguments: int = -1
+
+
+_RUNTIME = Api(0, (1, 2, 4, 5), 3)
+_DRIVER = Api(0, ((1, 2, 3), (4, 5, 6), 7, 8), 9)
+LAUNCH_APIS = {
+    "cudaLaunchKernel": _RUNTIME,
+    "cudaLaunchKernel_ptsz": _RUNTIME,
+    "cudaLaunchCooperativeKernel": _RUNTIME,
+    "cudaLaunchCooperativeKernel_ptsz": _RUNTIME,
+    "cudaLaunchKernelEx": Api(1),
+    "cudaLaunchKernelExC": Api(1),
+    "cudaLaunchKernelExC_ptsz": Api(1),
+    "cudaLaunchCooperativeKernelMultiDevice": Api(0),
+    "cuLaunchKernel": _DRIVER,
+    "cuLaunchKernel_ptsz": _DRIVER,
+    "cuLaunchCooperativeKernel": _DRIVER,
+    "cuLaunchCooperativeKernelMultiDevice": Api(0),
+    "cuLaunchKernelEx": Api(1),
+    "hipLaunchKernelGGL": Api(0, (1, 2, 3, 4)),
+    "hipLaunchKernel": _RUNTIME,
+    "hipLaunchCooperativeKernel": _RUNTIME,
+    "hipLaunchKernelExC": Api(1),
+    "hipExtLaunchKernelGGL": Api(0, (1, 2, 3, 4)),
+    "hipModuleLaunchKernel": _DRIVER,
+    "hipExtModuleLaunchKernel": _DRIVER,
+}
+
+
+def chevrons(code: bytes, start: int, end: int) -> Iterator[int]:
+    """Offsets of the `<<<` in `code[start:end]`."""
+    return (match.start() for match in _CHEVRON.finditer(code, start, end))
+
+
+def api_names(code: bytes, start: int, end: int) -> Iterator[Span]:
+    """The names of launching, attribute and occupancy functions in `code[start:end]`."""
+    for match in _API.finditer(code, start, end):
+        prefix = _PREFIX.search(code, max(match.start() - 12, 0), match.start())
+        if prefix is not None:
+            yield Span(prefix.start(), match.end())
+
+
+def chevron_launch(fragment: Fragment, token: int) -> RawLaunch | None:
+    """The launch whose `<<<` is at `token`; None where it is none."""
+    callee = callee_before(fragment, token)
+    end = _config_end(fragment, token + 3)
+    if callee is None or end is None:
+        return None
+    opening = strip(fragment.code, end, fragment.end).start
+    closing = None
+    if opening < fragment.end and fragment.code[opening] == 0x28:
+        closing = fragment.closing.get(opening)
+    name, template_args = callee_name(fragment, callee)
+    return RawLaunch(
+        api="<<<>>>",
+        span=Span(token, token + 3),
+        callee=fragment.expression(*callee),
+        callee_name=fragment.words(*name),
+        template_args=tuple(fragment.expression(*part) for part in template_args),
+        config=fragment.expressions(token + 3, end - 3),
+        config_span=Span(token, end),
+        arguments=() if closing is None else fragment.expressions(opening + 1, closing),
+        statement=statement_around(fragment, callee.start, end if closing is None else closing + 1),
+    )
+
+
+def _config_end(fragment: Fragment, position: int) -> int | None:
+    """After the `>>>` that closes the configuration that begins at `position`."""
+    code = fragment.code
+    following = code.find(b"<<<", position, fragment.end)
+    limit = min(fragment.end, position + _FARTHEST, fragment.end if following < 0 else following)
+    while True:
+        match = _CONFIG.search(code, position, limit)
+        if match is None or match[0] == b";":
+            return None
+        if match[0][0] == 0x3E:
+            return match.end()
+        closing = fragment.closing.get(match.start())
+        if closing is None:
+            return None
+        position = closing + 1
+
+
+def call_at(fragment: Fragment, name: Span) -> RawCall | None:
+    """The call of the function whose name stands at `name`; None where it is declared there,
+    or only named."""
+    code = fragment.code
+    opening = strip(code, name.end, fragment.end).start
+    if opening < fragment.end and code[opening] == 0x3C:
+        angle = match_angle(code, opening, min(fragment.end, opening + 4096))
+        opening = fragment.end if angle is None else strip(code, angle + 1, fragment.end).start
+    if opening >= fragment.end or code[opening] != 0x28:
+        return None
+    closing = fragment.closing.get(opening)
+    if closing is None or _is_declared(fragment, name.start):
+        return None
+    return RawCall(
+        name=code[name.start : name.end].decode("utf-8", "replace"),
+        span=name,
+        arguments=fragment.expressions(opening + 1, closing),
+        arguments_span=Span(opening + 1, closing),
+        statement=statement_around(fragment, name.start, closing + 1),
+    )
+
+
+def _is_declared(fragment: Fragment, offset: int) -> bool:
+    """Whether a type stands in front of a name that a parenthesis follows."""
+    before = fragment.text_before(offset)
+    word = _WORD_BEFORE.search(fragment.code, max(fragment.start, before - 64), before)
+    return word is not None and word[0] not in _MAY_PRECEDE_CALL
+
+
+def launch_of_call(fragment: Fragment, call: RawCall) -> RawLaunch | None:
+    """The launch that a call of a launching function makes."""
+    api = LAUNCH_APIS.get(call.name)
+    if api is None or len(call.arguments) <= api.callee:
+        return None
+    callee = call.arguments[api.callee]
+    name, template_args = callee_name(fragment, callee.span)
+    return RawLaunch(
+        api=call.name,
+        span=call.span,
+        callee=callee,
+        callee_name=fragment.words(*name),
+        template_args=tuple(fragment.expression(*part) for part in template_args),
+        config=_config(api, call.arguments),
+        config_span=call.arguments_span,
+        arguments=call.arguments,
+        statement=call.statement,
+    )
+
+
+def _config(api: Api, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    config: list[Expr] = []
+    for index in api.config:
+        if isinstance(index, int):
+            if index >= len(arguments):
+                break
+            config.append(arguments[index])
+            continue
+        if index[-1] >= len(arguments):
+            break
+        x, y, z = (arguments[one] for one in index)
+        text = f"dim3({x.text}, {y.text}, {z.text})"
+        config.append(Expr(text, Span(x.span.start, z.span.end)))
+    return tuple(config)
+
+
+def statement_around(fragment: Fragment, start: int, end: int) -> Span:
+    """The statement that holds `code[start:end]`, labels and `else` left out."""
+    code = fragment.code
+    low = max(fragment.start, start - _FARTHEST)
+    border = start
+    for _ in range(8):
+        border = max(code.rfind(mark, low, border) for mark in _STATEMENT_BORDER)
+        if border < 0:
+            break
+        if code[border] != 0x3B or code.count(b")", border, start) <= code.count(
+            b"(", border, start
+        ):
+            break
+    first = max(border + 1, low)
+    while (label := _LABEL.match(code, first, start)) is not None:
+        first = label.end()
+    semicolon = code.find(b";", end, fragment.end)
+    return Span(strip(code, first, end).start, end if semicolon < 0 else semicolon + 1)

@@ -1,0 +1,447 @@
+"""The scopes of a file: a machine over braces, semicolons and directives.
+
+It knows where namespaces, classes, enumerations and functions begin and end, under which
+`#if` branches each offset stands, and which text is no code (directives, `#if 0`). Function
+bodies are passed over by counting braces.
+
+Branches of an `#if` are alternatives, so that each starts from the state at the `#if`, and
+what follows the `#endif` goes on from the end of the first live branch; functions that
+several branches open and text after them closes (`#ifdef A … void f(int) { #else … void
+f(long) { #endif … }`) are closed together. A `__global__` definition or a `template` or
+`namespace` at the start of a line cannot stand in a function body: there, braces are missing
+(half-typed code), and the machine goes back to namespace scope.
+
+Between two declarations the machine has a small immutable state, a checkpoint. It can go on
+from one, and stop at one that it knows to be followed by what it has seen before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from occlsp.source.branches import Conditions, Scan, one_branch
+from occlsp.source.classify import classify
+from occlsp.source.directives import (
+    Directive,
+    condition_text,
+    dead_branch_end,
+    guard_name,
+    is_false,
+    is_true,
+    read_define,
+    read_directive,
+    read_include,
+)
+from occlsp.source.mask import blank
+from occlsp.source.syntax import Condition
+from occlsp.source.text import Span
+
+_DECLARATION = re.compile(rb"[{};#]")
+_BODY = re.compile(rb"[{}#]|__global__\b|\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
+_BOUNDARY = re.compile(rb"[;{}]")
+_MORE = re.compile(rb"\s*[,{]")
+_COLON = re.compile(rb"(?<!:):(?!:)")
+_MOST_BLOCKS = 64
+"""Braces in one declaration before its head: further ones are taken as initialisers."""
+
+
+class Scope:
+    """A region in braces; `parent` chains to the root."""
+
+    __slots__ = ("closed", "declaration", "kind", "names", "opening", "parent", "twins")
+
+    def __init__(
+        self,
+        kind: str,
+        parent: Scope | None,
+        names: tuple[str, ...],
+        declaration: int,
+        opening: int,
+    ) -> None:
+        self.kind = kind
+        self.parent = parent
+        self.names = names
+        """Of all enclosing namespaces and classes, its own included."""
+        self.declaration = declaration
+        self.opening = opening
+        self.closed = False
+        self.twins: list[Scope] = []
+
+    @property
+    def holds_declarations(self) -> bool:
+        """Whether it is no function body and no initialiser."""
+        return self.kind in ("root", "namespace", "linkage", "class")
+
+    def same_as(self, other: Scope | None) -> bool:
+        """Whether scanning goes on alike from both."""
+        mine: Scope | None = self
+        while mine is not None and other is not None:
+            if mine is other:
+                return True
+            if mine.kind != other.kind or mine.names != other.names:
+                return False
+            mine, other = mine.parent, other.parent
+        return mine is other
+
+
+class Block(NamedTuple):
+    """A function or enumeration: its declaration's start, its braces, and what is around it."""
+
+    declaration: int
+    opening: int
+    end: int
+    names: tuple[str, ...]
+    kind: str
+
+
+class Statement(NamedTuple):
+    """A declaration without a body that may hold constants."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+
+
+class State(NamedTuple):
+    """Where the machine stands between two tokens."""
+
+    scope: Scope
+    depth: int
+    declaration: int
+    blocks: int
+
+
+class Group(NamedTuple):
+    """An `#if` that is not closed yet."""
+
+    offset: int
+    outer: Conditions
+    at_start: State
+    texts: tuple[str, ...]
+    branch: int
+    is_live: bool
+    rest_is_dead: bool
+    is_guard: bool
+    """An include guard, whose condition says nothing."""
+    ends: tuple[State, ...]
+
+    def same_as(self, other: Group) -> bool:
+        """Whether scanning goes on alike in both, places aside."""
+        return (
+            self.texts == other.texts
+            and self[4:8] == other[4:8]
+            and self.at_start.scope.same_as(other.at_start.scope)
+            and len(self.ends) == len(other.ends)
+            and all(a.scope.same_as(b.scope) for a, b in zip(self.ends, other.ends, strict=True))
+        )
+
+
+class Checkpoint(NamedTuple):
+    """The machine's state between two declarations."""
+
+    scope: Scope
+    groups: tuple[Group, ...]
+    conditions: Conditions
+    seen_directive: bool
+
+
+class Scanner:
+    """Runs the machine over a text, from a checkpoint on."""
+
+    def __init__(
+        self, text: bytes, masked: bytes, start: int = 0, at: Checkpoint | None = None
+    ) -> None:
+        self.text = text
+        self.masked = masked
+        self.start = start
+        self.scan = Scan()
+        self.code = bytearray(masked[start:])
+        at = at or Checkpoint(Scope("root", None, (), 0, 0), (), (), seen_directive=False)
+        self.state = State(at.scope, 0, start, 0)
+        self.groups = at.groups
+        self.conditions = at.conditions
+        self.seen_directive = at.seen_directive
+        self.last_close = start
+        self.stop: Callable[[int, Checkpoint], bool] | None = None
+        self.stopped = False
+        self.change_conditions(start)
+        self.enter(at.scope, start)
+
+    def run(self, stop: Callable[[int, Checkpoint], bool] | None = None) -> Scan:
+        """Scans until `stop` says so at a checkpoint, or to the end of the text."""
+        self.stop = stop
+        masked = self.masked
+        position = self.start
+        while not self.stopped:
+            in_body = not self.state.scope.holds_declarations
+            match = (_BODY if in_body else _DECLARATION).search(masked, position)
+            if match is None:
+                self.scan.end = len(masked)
+                self.finish()
+                break
+            offset, floor = match.start(), position
+            position = offset + 1
+            token = masked[offset]
+            if token == 0x23:
+                position = self.take_directive(offset, floor)
+            elif in_body:
+                position = self.take_in_body(token, offset, match.end())
+            elif token == 0x7B:
+                self.open_declared(offset)
+            elif token == 0x7D:
+                self.close_declarations(offset)
+            else:
+                self.end_statement(offset)
+        self.scan.code = bytes(self.code[: self.scan.end - self.start])
+        self.scan.blocks.sort()
+        return self.scan
+
+    # -- braces ---------------------------------------------------------------------------
+
+    def take_in_body(self, token: int, offset: int, end: int) -> int:
+        state = self.state
+        if token == 0x7B:
+            self.state = state._replace(depth=state.depth + 1)
+        elif token == 0x7D:
+            self.last_close = offset + 1
+            if state.depth:
+                self.state = state._replace(depth=state.depth - 1)
+            else:
+                self.close_body(offset + 1)
+        elif token == 0x5F:
+            following = _BOUNDARY.search(self.masked, end)
+            if following is not None and following[0] == b"{":
+                self.leave_broken_body(offset)
+            return end
+        else:
+            self.leave_broken_body(offset)
+        return offset + 1
+
+    def open_declared(self, offset: int) -> None:
+        scope, _, declaration, blocks = self.state
+        opening = None
+        if blocks < _MOST_BLOCKS:
+            head = self.branch_text(declaration, offset)
+            if head.count(b"(") <= head.count(b")"):
+                opening = classify(head)
+        if opening is None or opening.kind == "block":
+            block = Scope("block", scope, scope.names, declaration, offset)
+            self.state = State(block, 0, declaration, blocks + 1)
+            return
+        inner = Scope(opening.kind, scope, (*scope.names, *opening.names), declaration, offset)
+        self.state = State(inner, 0, offset + 1, blocks)
+        if inner.holds_declarations:
+            self.state = State(inner, 0, offset + 1, 0)
+            self.enter(inner, offset + 1)
+
+    def close_declarations(self, offset: int) -> None:
+        scope = self.state.scope
+        self.last_close = offset + 1
+        if scope.parent is None:
+            self.state = State(scope, 0, offset + 1, 0)
+        else:
+            self.state = State(scope.parent, 0, offset + 1, 0)
+            self.enter(scope.parent, offset + 1)
+
+    def close_body(self, end: int) -> None:
+        scope, _, _, blocks = self.state
+        parent = scope.parent
+        assert parent is not None
+        if scope.kind == "block":
+            head = scope.declaration, scope.opening
+            is_stray = blocks == 1 and not self.masked[slice(*head)].strip()
+            self.state = State(parent, 0, end, 0)
+            if not is_stray:
+                self.state = State(parent, 0, scope.declaration, blocks)
+        elif scope.kind == "function" and self.is_initialiser(scope, end):
+            self.state = State(parent, 0, scope.declaration, blocks + 1)
+        else:
+            self.emit(scope, end)
+            self.state = State(parent, 0, end, 0)
+            self.checkpoint(end)
+
+    def is_initialiser(self, scope: Scope, end: int) -> bool:
+        """Whether `{…}` belongs to a member of `X() : a{1}, b{2} { }`."""
+        if _MORE.match(self.masked, end) is None:
+            return False
+        parameters = self.masked.find(b")", scope.declaration, scope.opening)
+        return _COLON.search(self.masked, parameters, scope.opening) is not None
+
+    def emit(self, scope: Scope, end: int) -> None:
+        for one in (scope, *scope.twins):
+            if not one.closed and one.parent is not None:
+                one.closed = True
+                names = one.names if one.kind == "enum" else one.parent.names
+                self.scan.blocks.append(Block(one.declaration, one.opening, end, names, one.kind))
+
+    def end_statement(self, offset: int) -> None:
+        scope, _, declaration, _ = self.state
+        if self.masked.find(b"const", declaration, offset) >= 0:
+            self.scan.statements.append(Statement(declaration, offset, scope.names))
+        self.state = State(scope, 0, offset + 1, 0)
+        self.checkpoint(offset + 1)
+
+    def leave_broken_body(self, offset: int) -> None:
+        """Goes back to namespace scope in front of a declaration found in a body."""
+        scope = self.state.scope
+        floor = scope.opening
+        boundary = max(self.masked.rfind(c, floor, offset) for c in (b";", b"{", b"}")) + 1
+        end = max(min(self.last_close, boundary), scope.opening + 1)
+        while not scope.holds_declarations:
+            if scope.kind != "block":
+                self.emit(scope, end)
+            assert scope.parent is not None
+            scope = scope.parent
+        self.state = State(scope, 0, boundary, 0)
+
+    def enter(self, scope: Scope, offset: int) -> None:
+        self.scan.scope_starts.append(offset)
+        self.scan.scope_names.append(scope.names)
+        self.checkpoint(offset)
+
+    def checkpoint(self, offset: int) -> None:
+        for group in self.groups:
+            if not group.at_start.scope.holds_declarations:
+                return
+        here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
+        if self.stop is not None and self.stop(offset, here):
+            self.stopped = True
+            self.scan.end = offset
+            return
+        self.scan.checkpoints.append(offset)
+        self.scan.states.append(here)
+
+    # -- directives -----------------------------------------------------------------------
+
+    def hide(self, start: int, end: int) -> None:
+        self.code[start - self.start : end - self.start] = blank(end - start)
+
+    def take_directive(self, offset: int, floor: int) -> int:
+        directive = read_directive(self.masked, offset, floor)
+        if directive is None:
+            return offset + 1
+        end = directive.span.end
+        self.hide(*directive.span)
+        first, self.seen_directive = not self.seen_directive, True
+        name = directive.name
+        if name in (b"define", b"undef"):
+            define = read_define(self.text, self.masked, directive, self.conditions)
+            if define is not None:
+                self.scan.defines.append(define)
+        elif name == b"include":
+            include = read_include(self.text, directive, self.conditions)
+            if include is not None:
+                self.scan.includes.append(include)
+        elif name in (b"if", b"ifdef", b"ifndef"):
+            return self.open_group(directive, first)
+        elif name in (b"elif", b"else", b"elifdef", b"elifndef") and self.groups:
+            return self.next_branch(directive)
+        elif name == b"endif" and self.groups:
+            self.close_group(end)
+        elif name == b"pragma":
+            self.seen_directive = not first
+        return end
+
+    def open_group(self, directive: Directive, first: bool) -> int:
+        text = condition_text(self.masked, directive)
+        guard = guard_name(text) if first else None
+        is_guard = False
+        if guard is not None:
+            defined = re.compile(rb"\s*#\s*define\s+" + re.escape(guard.encode()) + rb"\b")
+            is_guard = defined.match(self.masked, directive.span.end) is not None
+        group = Group(
+            directive.span.start,
+            self.conditions,
+            self.state,
+            (text,),
+            branch=0,
+            is_live=True,
+            rest_is_dead=False,
+            is_guard=is_guard,
+            ends=(),
+        )
+        self.groups = (*self.groups, group)
+        return self.begin_branch(group, directive, text)
+
+    def next_branch(self, directive: Directive) -> int:
+        group = self.groups[-1]
+        text = condition_text(self.masked, directive)
+        negated = [f"!({one})" for one in group.texts if not is_false(one)]
+        parts = [*negated, f"({text})" if negated else text] if text else negated
+        whole = "0" if text and is_false(text) else " && ".join(parts) or "1"
+        group = group._replace(
+            branch=group.branch + 1,
+            texts=(*group.texts, text or "1"),
+            ends=(*group.ends, self.state) if group.is_live else group.ends,
+        )
+        self.state = group.at_start
+        return self.begin_branch(group, directive, whole)
+
+    def begin_branch(self, group: Group, directive: Directive, text: str) -> int:
+        end = directive.span.end
+        self.conditions = group.outer
+        is_live = not (group.rest_is_dead or is_false(text))
+        rest_is_dead = group.rest_is_dead or is_true(text)
+        group = group._replace(is_live=is_live, rest_is_dead=rest_is_dead)
+        self.groups = (*self.groups[:-1], group)
+        if not is_live:
+            dead = dead_branch_end(self.masked, end)
+            self.hide(end, dead)
+            self.scan.dead.append(Span(end, dead))
+            return dead
+        if not rest_is_dead and not group.is_guard:
+            condition = Condition(text, directive.span, group.offset, group.branch)
+            self.conditions = (*group.outer, condition)
+        self.change_conditions(end)
+        return end
+
+    def close_group(self, end: int) -> None:
+        group = self.groups[-1]
+        self.groups = self.groups[:-1]
+        ends = (*group.ends, self.state) if group.is_live else group.ends
+        self.conditions = group.outer
+        self.change_conditions(end)
+        if not ends:
+            self.state = group.at_start
+            return
+        self.state = ends[0]
+        for other in ends[1:]:
+            _join(self.state, other)
+
+    def change_conditions(self, offset: int) -> None:
+        self.scan.condition_starts.append(offset)
+        self.scan.condition_sets.append(self.conditions)
+
+    def branch_text(self, start: int, end: int) -> bytes:
+        """`code[start:end]` as seen from `end`: other branches blanked."""
+        return one_branch(
+            bytes(self.code[start - self.start : end - self.start]),
+            start,
+            end,
+            self.scan.condition_starts,
+            self.scan.condition_sets,
+        )
+
+    # -- the end --------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        end = len(self.masked)
+        scope: Scope | None = self.state.scope
+        while scope is not None and scope.parent is not None:
+            self.scan.unclosed.append(scope.kind)
+            if not scope.holds_declarations and scope.kind != "block":
+                self.emit(scope, end)
+            scope = scope.parent
+
+
+def _join(first: State, other: State) -> None:
+    """Closes what `other` has open together with what `first` has open."""
+    mine: Scope | None = first.scope
+    its: Scope | None = other.scope
+    while mine is not None and its is not None and mine is not its:
+        if mine.kind == its.kind == "function":
+            mine.twins.append(its)
+            mine.twins.extend(its.twins)
+        mine, its = mine.parent, its.parent
