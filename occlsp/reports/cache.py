@@ -4,6 +4,7 @@
                                 includes; a key stands for source, flags, architecture, toolkit
     v1/results/ab/<id>.report   a `CompileResult`; beside it <id>.ptx and <id>.cubin
     v1/index/<folder>/…         the latest result of each unit of a source folder
+    v1/notes/ab/<name>          what helps the next compile (which recipe last worked in a folder)
     v1/tmp, v1/scratch          files being written, folders being compiled in
 
 Every file is written beside and renamed, so that a reader sees the old or the new one, whole, and
@@ -29,7 +30,6 @@ from typing import TypeVar
 import msgspec
 
 from occlsp.reports.compiled import CompileResult
-from occlsp.reports.housekeeping import sweep
 
 log = logging.getLogger("occlsp.cache")
 
@@ -201,6 +201,15 @@ class Cache:
                 return
         self._write_latest(result, "")
 
+    def note(self, name: str, content: object) -> None:
+        """Keeps something small that only saves work: it may be gone any time."""
+        self._write(self._path("notes", digest(name.encode("utf-8", "surrogateescape"))), content)
+
+    def noted(self, name: str, kind: type[T]) -> T | None:
+        """What was last kept under `name`."""
+        name_digest = digest(name.encode("utf-8", "surrogateescape"))
+        return self._read(self._path("notes", name_digest), kind)
+
     def clear(self) -> None:
         """Removes all that is in the cache."""
         self._index.clear()
@@ -208,6 +217,8 @@ class Cache:
 
     def sweep(self) -> None:
         """Brings the cache below its size, oldest use first, and removes what is not ours."""
+        from occlsp.reports.housekeeping import sweep  # rarely, and it takes a while to load
+
         sweep(self.root, self.max_bytes)
 
     # What is on the disk.

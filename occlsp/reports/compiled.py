@@ -30,6 +30,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a unit without compile commands."""
+
+    step: str
+    """"remembered", "bare", "guessed", "search", "mended", "fragment", "slice"."""
+    status: Status
+    message: str | None = None
+    """What was wrong, in one line."""
+    took: float = 0.0
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompileResult:
     """One compile. Numbers of an earlier one stay valid as old numbers when this has none."""
 
@@ -61,6 +74,8 @@ class CompileResult:
     """Seconds of the compile itself."""
     time: float = 0.0
     """When it was compiled, in seconds since the epoch."""
+    attempts: tuple[Attempt, ...] = ()
+    """Of a unit without compile commands: what was tried, the last with this outcome."""
     is_cached: bool = False
     """Answered from the cache; nothing ran."""
 

@@ -22,6 +22,7 @@ STRAY_SECONDS = 3600.0
 _OURS = {
     "manifests": re.compile(r"[0-9a-f]{40}"),
     "results": re.compile(r"[0-9a-f]{40}\.(report|ptx|cubin)"),
+    "notes": re.compile(r"[0-9a-f]{40}"),
     "index": re.compile(r"folder|[0-9a-f]{16}\.[\w-]+"),
 }
 

@@ -87,6 +87,29 @@ def prepare(
     return Invocation(tuple(argv), scratch, flags.is_rdc, ptxas)
 
 
+def prepare_scan(
+    compiler: Compiler, unit: Path, arch: str, flags: Filtered, scratch: Path, text: bytes | None
+) -> Invocation:
+    """A run of the preprocessor alone that lists what the unit includes, as far as it is there.
+
+    What is missing stands in `dependency_file` as it was written: see `read_missing`.
+    """
+    host = list(flags.host)
+    source = str(unit)
+    if text is not None or not _PLAIN_PATH.fullmatch(source):
+        source = str(_copy(unit, scratch, text))
+        host = ["-iquote", str(unit.parent), *host]
+    argv = [
+        str(compiler.path),
+        *("-E", "-x", "cu", f"-arch={arch}"),
+        *flags.kept,
+        *(["-ccbin", str(flags.ccbin)] if flags.ccbin else []),
+        *_preprocessor(flags, host, scratch, ("-M", "-MG", "-MF", "unit.d")),
+        source,
+    ]
+    return Invocation(tuple(argv), scratch, flags.is_rdc, ())
+
+
 def _copy(unit: Path, scratch: Path, text: bytes | None) -> Path:
     """The unit under a name that no shell reads anything in, its own name in a line marker."""
     copy = scratch / "unit.cu"
@@ -96,12 +119,17 @@ def _copy(unit: Path, scratch: Path, text: bytes | None) -> Path:
     return copy
 
 
-def _preprocessor(flags: Filtered, host: list[str], scratch: Path) -> list[str]:
+def _preprocessor(
+    flags: Filtered,
+    host: list[str],
+    scratch: Path,
+    listing: tuple[str, ...] = ("-MD", "-MF", "unit.d"),
+) -> list[str]:
     words: list[str] = []
     if IS_WINDOWS:
-        words += ["-MD", "-MF", "unit.d", *_for_windows(host)]
+        words += [*listing, *_for_windows(host)]
     else:
-        options = [*host, "-MD", "-MF", "unit.d"]
+        options = [*host, *listing]
         (scratch / "host.rsp").write_bytes(b"\n".join(_quoted(word) for word in options) + b"\n")
         words.append("-Xcompiler=@host.rsp")
     if flags.pre_includes:
