@@ -52,7 +52,9 @@ _GA10X = "NVIDIA GA102 whitepaper, data sheets; product pages (128 CUDA cores pe
 _ADA = "NVIDIA Ada whitepaper, data sheets; product pages (128 CUDA cores per SM)"
 _HOPPER = "NVIDIA H100 whitepaper; H100, H200 and GH200 data sheets"
 _BLACKWELL = "NVIDIA RTX Blackwell whitepaper, data sheets; product pages (128 CUDA cores per SM)"
-_B200 = "multiProcessorCount as reported by the device; NVIDIA data sheet for the bandwidth"
+_B200 = (
+    "multiProcessorCount as devices report it; DGX B200 and B300 data sheets (64 TB/s for eight)"
+)
 _JETSON = "NVIDIA Jetson data sheets (128 CUDA cores per SM; 64 for Xavier)"
 
 _ROWS: tuple[Gpu, ...] = (
@@ -91,6 +93,7 @@ _ROWS: tuple[Gpu, ...] = (
     Gpu("H20", "sm_90", 78, _HOPPER, 4000, 44.0),
     Gpu("GH200", "sm_90", 132, _HOPPER, None, 67.0),
     Gpu("B200", "sm_100", 148, _B200, 8000),
+    Gpu("GB200", "sm_100", 152, _B200, 8000),
     Gpu("B300", "sm_103", 148, _B200, 8000),
     # Workstation
     Gpu("Quadro RTX 4000", "sm_75", 36, _TURING, 416, 7.1),
