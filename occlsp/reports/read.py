@@ -12,6 +12,7 @@ from occlsp.reports.cubin import read_cubin
 from occlsp.reports.elf import Bytes
 from occlsp.reports.facts import Entry, Report, ReportWarning
 from occlsp.reports.merge import merge_entries
+from occlsp.reports.recorded import MARK, decode
 from occlsp.reports.text import read_text
 
 _HEAD = 4096
@@ -35,6 +36,8 @@ def read_report(path: str | Path, *, lines: bool = True) -> Report:
                 return _unreadable(source, "not a regular file")
             head = file.read(_HEAD)
             file.seek(0)
+            if head.startswith(MARK):
+                return decode(file.read(), source)
             if not _is_binary(head):
                 return read_text(file, head, source, time=status.st_mtime)
             with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
