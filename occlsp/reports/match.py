@@ -138,7 +138,10 @@ class _Index:
             for number in self._by_line.get((basename(file.replace("\\", "/")), line), ())
             if self._kernels[number].from_macro or _mentions(entry, self._kernels[number].name)
         ]
-        return tuple(self._definitions(self._nearest(here, file)))
+        here = self._nearest(here, file)
+        if len(here) > 1:
+            here = self._suitable(here, parse_name(entry)) or here
+        return tuple(self._definitions(here))
 
     def _named(self, entry: Entry) -> EntryMatch:
         parsed = parse_name(entry.entry)

@@ -21,14 +21,18 @@ _INLINE_NAMESPACE = re.compile(
 )
 _INTERNAL = re.compile(r"\b_INTERNAL_\w+::")
 _DROPPED = frozenset(
-    ("struct", "class", "enum", "union", "typename", "template", "constexpr", "register")
-    + ("inline", "static", "extern", "restrict", "__restrict", "__restrict__")
-    + ("__grid_constant__",)
+    re.findall(
+        r"\w+",
+        "struct class enum union typename template constexpr register inline static extern"
+        " restrict __restrict __restrict__ __grid_constant__",
+    )
 )
 _BUILTIN = frozenset(
-    ("void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double")
-    + ("wchar_t", "char8_t", "char16_t", "char32_t", "__int128")
-    + ("__half", "__half2", "__nv_bfloat16", "__nv_bfloat162")
+    re.findall(
+        r"\w+",
+        "void bool char short int long signed unsigned float double wchar_t char8_t char16_t"
+        " char32_t __int128 __half __half2 __nv_bfloat16 __nv_bfloat162",
+    )
 )
 """Names that are no alias of another type."""
 _ALIASES = {
