@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property
 
@@ -9,6 +10,9 @@ from occlsp.source.brackets import match_all, split, strip
 from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
+
+
+_DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
 
 class Fragment:
@@ -63,8 +67,7 @@ def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
     piece = text[start:end]
     clean = code[start:end]
     if piece != clean:
-        has_directive = b"#" in piece and b"#" not in clean
-        piece = clean if has_directive else blank_comments(piece)
+        piece = clean if _DIRECTIVE.search(piece) else blank_comments(piece)
     left = len(piece) - len(piece.lstrip())
     piece = piece.strip()
     left = start + left if piece else strip(code, start, end).start

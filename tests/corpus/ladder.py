@@ -1,0 +1,192 @@
+"""Measures how far the ladder gets on `.cu` files of real repositories without compile commands.
+
+    python tests/corpus/ladder.py CORPUS --sample 220 --include DIR --out results.jsonl
+
+CORPUS holds one folder a repository. Files are drawn in turn from each (fixed seed), compiled one
+at a time with a fresh cache, and the share that yields entries is printed step by step. Nothing of
+the corpus is run or written to. `--include` adds a folder of library headers (cuBLAS, cuRAND, …)
+that the toolkit may lack. `--check` also forces the slice on every file that compiles whole, with
+the headers of its own repository hidden, and compares the numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from occlsp.reports.cache import Cache
+from occlsp.reports.compile import Context
+from occlsp.reports.compile_task import defaults
+from occlsp.reports.compiled import CompileResult
+from occlsp.reports.facts import Entry
+from occlsp.reports.flags import Filtered
+from occlsp.reports.ladder import compile_without_commands
+from occlsp.reports.slicing import compile_slice
+from occlsp.reports.toolchain import Missing, find_compiler
+
+STEPS = ("bare", "guessed", "search", "mended", "fragment", "slice")
+
+
+def draw(corpus: Path, count: int, seed: int) -> Iterator[tuple[Path, Path]]:
+    """(repository, file), in turn from each repository."""
+    chance = random.Random(seed)
+    piles = []
+    for repository in sorted(path for path in corpus.iterdir() if path.is_dir()):
+        files = sorted(path for path in repository.rglob("*.cu") if path.is_file())
+        chance.shuffle(files)
+        piles.append((repository, files))
+    drawn = 0
+    while drawn < count and any(files for _, files in piles):
+        for repository, files in piles:
+            if files and drawn < count:
+                drawn += 1
+                yield repository, files.pop()
+
+
+def numbers(entry: Entry) -> tuple[object, ...]:
+    return (
+        entry.registers,
+        entry.static_smem,
+        entry.spill_stores,
+        entry.spill_loads,
+        entry.cumulative_stack,
+        entry.barriers,
+    )
+
+
+def compare(full: CompileResult, sliced: CompileResult) -> dict[str, Any]:
+    """How the entries that both have agree."""
+    known = {entry.entry: entry for entry in full.entries}
+    both = [(known[e.entry], e) for e in sliced.entries if e.entry in known]
+    wrong = [
+        [one.entry, numbers(one), numbers(other)]
+        for one, other in both
+        if numbers(one) != numbers(other)
+    ]
+    return {
+        "full": len(full.entries),
+        "sliced": len(sliced.entries),
+        "both": len(both),
+        "wrong": wrong,
+        "took": [round(full.took, 2), round(sliced.took, 2)],
+    }
+
+
+def measure(
+    context: Context, base: Filtered, repository: Path, unit: Path, arch: str, *, check: bool
+) -> dict[str, Any]:
+    start = time.monotonic()
+    result = compile_without_commands(context, unit, arch, base, root=repository)
+    took = time.monotonic() - start
+    step = result.attempts[-1].step if result.attempts else ""
+    in_place = sum(1 for entry in result.entries if entry.file and Path(entry.file).is_file())
+    row: dict[str, Any] = {
+        "repository": repository.name,
+        "unit": str(unit.relative_to(repository)),
+        "status": result.status,
+        "step": step,
+        "entries": len(result.entries),
+        "with_place": in_place,
+        "took": round(took, 2),
+        "message": result.message,
+        "attempts": [[a.step, a.status, a.message, round(a.took, 2)] for a in result.attempts],
+        "has_kernel": b"__global__" in unit.read_bytes(),
+    }
+    if check and result.entries and step not in ("slice", "fragment"):
+        hidden = compile_slice(
+            replace(context, cache=None),
+            unit,
+            arch,
+            base,
+            root=repository,
+            missing=without_repository(context, base, unit, arch),
+        )
+        row["slice_equals"] = compare(result, hidden)
+        row["slice_equals"]["message"] = hidden.message
+    return row
+
+
+def without_repository(context: Context, base: Filtered, unit: Path, arch: str) -> list[str]:
+    """The headers that are missing when only the unit's own folder is searched."""
+    from occlsp.reports.ladder import scan
+
+    return scan(context, unit, arch, base, None, timeout=10)
+
+
+def summary(rows: list[dict[str, Any]]) -> None:
+    with_kernel = [row for row in rows if row["has_kernel"] or row["entries"]]
+    print(f"\n{len(rows)} files, {len(with_kernel)} of them with a kernel")
+    for name, among in (("all files", rows), ("files with a kernel", with_kernel)):
+        print(f"\nshare that yields entries, {name}:")
+        reached = 0
+        for step in STEPS:
+            reached += sum(1 for row in among if row["entries"] and row["step"] == step)
+            print(f"  {step:9} {100 * reached / max(1, len(among)):5.1f} %")
+    print("\nby repository (entries / files with a kernel / files):")
+    for name in sorted({row["repository"] for row in rows}):
+        own = [row for row in rows if row["repository"] == name]
+        good = sum(1 for row in own if row["entries"])
+        kernels = sum(1 for row in own if row["has_kernel"] or row["entries"])
+        print(f"  {name:40} {good:3} / {kernels:3} / {len(own):3}")
+    print("\nstatus:", dict(Counter(row["status"] for row in rows)))
+    entries = sum(row["entries"] for row in rows)
+    print(f"entries {entries}, on a file and line {sum(row['with_place'] for row in rows)}")
+    times = sorted(row["took"] for row in rows)
+    if times:
+        print(f"seconds: median {times[len(times) // 2]}, p95 {times[len(times) * 95 // 100]}")
+    checked = [row["slice_equals"] for row in rows if "slice_equals" in row]
+    if checked:
+        both = sum(c["both"] for c in checked)
+        wrong = sum(len(c["wrong"]) for c in checked)
+        print(f"slice against full: {both} entries in {len(checked)} files, {wrong} differ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--sample", type=int, default=220)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--include", type=Path, action="append", default=[])
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--timeout", type=float, default=30.0)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--match", default="", help="only files whose path holds this")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    compiler = find_compiler(None, [options.corpus])
+    if isinstance(compiler, Missing):
+        sys.exit(str(compiler))
+    base = defaults(os.environ)
+    for folder in options.include:
+        base = replace(base, host=(*base.host, "-I", str(folder.resolve())))
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="occlsp-ladder-") as folder:
+        context = Context(compiler, Cache(Path(folder)), (options.corpus,), timeout=options.timeout)
+        for repository, unit in draw(options.corpus.resolve(), options.sample, options.seed):
+            if options.match not in str(unit):
+                continue
+            row = measure(context, base, repository, unit, options.arch, check=options.check)
+            rows.append(row)
+            print(
+                f"{row['took']:6.2f} s {row['entries']:4} {row['status']:10} {row['step']:10} "
+                f"{row['unit']}",
+                flush=True,
+            )
+            if options.out:
+                with options.out.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(row) + "\n")
+    summary(rows)
+
+
+if __name__ == "__main__":
+    main()
