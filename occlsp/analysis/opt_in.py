@@ -90,8 +90,7 @@ def _last_before(
     file = sources.file(site.path)
     if file is None:
         return None
-    text = file.masked if file.masked is not None else file.text
-    return last if is_always_before(text, last.attribute.span, launch.span) else None
+    return last if is_always_before(file.masked, last.attribute.span, launch.span) else None
 
 
 def _is_surely_it(call: AttributeSite, launch: Launch) -> bool:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch
+from occlsp.source.mask import mask
 from occlsp.source.text import LineIndex
 
 ANONYMOUS = "(anonymous namespace)"
@@ -46,8 +47,11 @@ class SourceFile:
 
     facts: FileFacts
     text: bytes = b""
-    masked: bytes | None = None
-    """`text` with comments and literals blanked; None: not at hand."""
+
+    @cached_property
+    def masked(self) -> bytes:
+        """`text` with comments and literals blanked: offsets are the same in both."""
+        return mask(self.text)
 
     @cached_property
     def lines(self) -> LineIndex:

@@ -20,7 +20,7 @@ WITHOUT = 48 * 1024
 
 
 def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
-    judgement = judge(scene, launch, _fails)
+    judgement = judge(scene, launch, fails)
     if judgement is None:
         return
     row, case = judgement.row, judgement.case
@@ -43,7 +43,8 @@ def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
     )
 
 
-def _fails(row: Row, case: Case) -> bool:
+def fails(row: Row, case: Case) -> bool:
+    """The architecture could hold the block, but the kernel has not asked for it."""
     static, dynamic = case.static_smem or 0, case.dynamic_smem or 0
     if static + dynamic > row.limits.smem_per_block_optin or static > WITHOUT or not dynamic:
         return False

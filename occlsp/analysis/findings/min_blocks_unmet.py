@@ -63,6 +63,22 @@ def _unmet(kernel: KernelJoin, arch: str, asked: int, threads: Value) -> str | N
     )
 
 
+def attainable(kernel: KernelJoin, arch: str) -> int | None:
+    """The blocks per SM that the bounds can ask for, where they ask for more; else None."""
+    bounds = kernel.site.kernel.launch_bounds
+    asked = bounds.min_blocks.value if bounds is not None and bounds.min_blocks else None
+    if bounds is None or asked is None:
+        return None
+    most = most_admitted(limits(arch), bounds.max_threads.value)
+    if most is not None and asked > most:
+        return most
+    rows = [row for row in kernel.on(arch) if row.cases]
+    if not rows or not _is_all(kernel, arch):
+        return None
+    resident, _ = max(resident_without_registers(row) for row in rows)
+    return max(resident, 1) if resident < asked else None
+
+
 def most_admitted(row: Limits, threads: int | None) -> int | None:
     """The most blocks per SM by threads and by the number of blocks; None: bound not known."""
     if threads is None or not 0 < threads <= row.threads_per_block:

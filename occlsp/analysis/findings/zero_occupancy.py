@@ -20,7 +20,7 @@ from occlsp.analysis.words import instance_name, listing
 
 
 def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
-    judgement = judge(scene, launch, _fails)
+    judgement = judge(scene, launch, fails)
     if judgement is None:
         return
     row, case = judgement.row, judgement.case
@@ -35,7 +35,8 @@ def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
     )
 
 
-def _fails(row: Row, case: Case) -> bool:
+def fails(row: Row, case: Case) -> bool:
+    """The block is admitted, and its registers or barriers do not fit."""
     limits = case.result.limits
     return (
         case.result.blocks_per_sm == 0

@@ -1,0 +1,357 @@
+"""What has to be edited so that a launch has another block, and what else depends on it.
+
+Safe means: the grid follows, and neither the kernel's body nor another launch reads the value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from occlsp.analysis.fixes import places
+from occlsp.analysis.fixes.grid import Change, Follow, follow
+from occlsp.analysis.join import Row
+from occlsp.analysis.results import Edit
+from occlsp.analysis.snapshot import Snapshot
+from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile
+from occlsp.analysis.words import listing
+from occlsp.source.facts import Definition, Triple, Value
+from occlsp.source.text import Span
+
+MOST_NAMED = 3
+"""Other users that a title names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The edits for a new block."""
+
+    block: Triple
+    edits: tuple[Edit, ...]
+    notes: tuple[str, ...]
+    """What else changes, for the title; with any the plan is not safe."""
+    changes_code: bool
+    """The compiler is told another thing: registers may change."""
+    changes_bounds: bool
+    """That other thing is the launch bounds alone: a what-if answers it."""
+    disabled: str | None = None
+
+    @property
+    def is_safe(self) -> bool:
+        """Nothing but this launch changes, and it computes the same."""
+        return not self.notes and self.disabled is None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A launch whose block is to change: known, of one kernel, its text at hand."""
+
+    site: LaunchSite
+    kernel: KernelSite
+    block: Triple
+    file: SourceFile
+    components: tuple[tuple[Value | None, Definition], ...]
+    """For x, y and z as far as they are written: the value and where it is made."""
+
+
+def target(snapshot: Snapshot, site: LaunchSite, kernel: KernelSite) -> Target | str:
+    """The launch as something that can be changed, or why it cannot."""
+    launch = site.launch
+    block = launch.block.value
+    file = snapshot.sources.file(site.path)
+    if file is None or not file.text:
+        return "the text of the file is not at hand"
+    if block is None:
+        return "the block size is not known"
+    if launch.in_macro:
+        return "the launch is written in a macro"
+    if kernel.kernel.block_size is not None:
+        return "the kernel requires this very block"
+    if launch.cluster is not None or kernel.kernel.cluster_dims is not None:
+        return "the grid has to stay a multiple of the cluster"
+    components = list(_components(file, site))
+    if not components:
+        return "the block is made in a place that is not known"
+    return Target(site, kernel, block, file, tuple(components))
+
+
+def _components(file: SourceFile, site: LaunchSite) -> Iterator[tuple[Value | None, Definition]]:
+    launch = site.launch
+    if launch.block.components:
+        for value in launch.block.components:
+            definition = value.definition or _in_place(site.path, value.span)
+            if definition is None:
+                return
+            yield value, definition
+    else:
+        definition = launch.block.definition or _in_place(site.path, launch.block.span)
+        if definition is not None:
+            yield None, definition
+
+
+def _in_place(path: str, span: Span | None) -> Definition | None:
+    return Definition(path, span, "literal", None) if span is not None else None
+
+
+def plan(snapshot: Snapshot, row: Row, goal: Target, block: Triple) -> Plan:
+    """The edits that give a launch another block."""
+    edits: dict[tuple[str, Span], str] = {}
+    notes: list[str] = []
+    changes: list[Change] = []
+    changes_code = False
+    for axis, (value, definition) in enumerate(goal.components):
+        old, new = goal.block[axis], block[axis]
+        if old == new:
+            continue
+        key = (definition.path, definition.span)
+        if edits.get(key, str(new)) != str(new):
+            return _impossible(block, "one constant makes two dimensions of the block")
+        edits[key] = str(new)
+        changes.append(Change(axis, old, new, _reads(goal, axis, value, definition)))
+        if definition.kind == "template_argument" and _is_in_template(goal, value):
+            changes_code = True
+    shared = _shared_component(goal, block)
+    if shared is not None:
+        return _impossible(block, shared)
+    if _takes_as_argument(goal):
+        return _impossible(block, "a template argument of the kernel is the block size too")
+    grid = _grid_pieces(goal)
+    allowed: list[Span] = [goal.site.launch.config_span, *(piece.span for piece in grid)]
+    for change in changes:
+        found = follow(goal.file, grid, change)
+        for span, text in found.edits:
+            edits[goal.site.path, span] = text
+        if not found.follows or not found.is_exact:
+            notes.append(_total(goal, block, found))
+    notes += _smem_notes(goal, changes)
+    bounds = _bounds_edit(snapshot, row, goal, math.prod(block))
+    if bounds is not None:
+        edits.setdefault(*bounds)
+    changes_bounds = bounds is not None or _is_bound_by_name(goal, changes)
+    others = _other_users(snapshot, goal, changes, allowed)
+    body = _body_note(snapshot, goal, changes)
+    notes += [*others, *([body] if body is not None else [])]
+    named_in_body = body is not None and "uses" in body
+    return Plan(
+        block,
+        tuple(Edit(path, span, text) for (path, span), text in edits.items()),
+        tuple(dict.fromkeys(notes)),
+        changes_code=changes_code or changes_bounds or named_in_body,
+        changes_bounds=changes_bounds and not changes_code and not named_in_body,
+    )
+
+
+def _impossible(block: Triple, why: str) -> Plan:
+    return Plan(block, (), (), changes_code=False, changes_bounds=False, disabled=why)
+
+
+def _reads(goal: Target, axis: int, value: Value | None, definition: Definition) -> tuple[str, ...]:
+    """What the source around the launch calls the component."""
+    found = []
+    if definition.name is not None and definition.kind != "dim3":
+        found.append(definition.name)
+    written = goal.site.launch.block.text.strip()
+    if written.isidentifier() and _is_local(goal, written):
+        found.append(f"{written}.{'xyz'[axis]}")
+        if axis == 0 and not goal.site.launch.block.components[1:]:
+            found.append(written)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_local(goal: Target, name: str) -> bool:
+    return any(True for _ in places.initialisers(goal.file, goal.site.launch, name))
+
+
+def _is_in_template(goal: Target, value: Value | None) -> bool:
+    return goal.kernel.kernel.is_template
+
+
+def _shared_component(goal: Target, block: Triple) -> str | None:
+    """A definition that makes a component which is not to change as well."""
+    changed = {
+        (definition.path, definition.span)
+        for axis, (_, definition) in enumerate(goal.components)
+        if goal.block[axis] != block[axis]
+    }
+    kept = {
+        (definition.path, definition.span)
+        for axis, (_, definition) in enumerate(goal.components)
+        if goal.block[axis] == block[axis]
+    }
+    return "one constant makes two dimensions of the block" if changed & kept else None
+
+
+def _takes_as_argument(goal: Target) -> bool:
+    """The kernel is instantiated with the block size: another size is another kernel."""
+    arguments = goal.site.launch.template_args_known or goal.site.launch.template_args
+    sizes = {str(size) for size in goal.block if size > 1} | {str(math.prod(goal.block))}
+    names = {d.name for _, d in goal.components if d.name is not None}
+    return any(argument in sizes or argument in names for argument in arguments) or any(
+        argument in names for argument in goal.site.launch.template_args
+    )
+
+
+def _grid_pieces(goal: Target) -> list[places.Piece]:
+    span = goal.site.launch.grid.span
+    return places.pieces(goal.file, goal.site.launch, span) if span is not None else []
+
+
+def _total(goal: Target, block: Triple, found: Follow) -> str:
+    grid = goal.site.launch.grid.value
+    if grid is not None and not found.follows:
+        before = math.prod(grid) * math.prod(goal.block)
+        after = math.prod(grid) * math.prod(block)
+        return f"changes total threads {before} → {after}"
+    if found.follows:
+        return "the grid is rounded down: work may be left out"
+    return "changes the total threads, as the grid does not follow"
+
+
+def _smem_notes(goal: Target, changes: list[Change]) -> list[str]:
+    """Shared memory that holds the old number does not follow; what reads the name does."""
+    value = goal.site.launch.dynamic_smem
+    if value.span is None or value.block_expression is not None:
+        return []
+    for piece in places.pieces(goal.file, goal.site.launch, value.span):
+        for change in changes:
+            if any(one.value == change.old for one in places.literals(goal.file, piece.span)):
+                return [f"the shared memory of the launch holds {change.old} too"]
+    return []
+
+
+def _bounds_edit(
+    snapshot: Snapshot, row: Row, goal: Target, threads: int
+) -> tuple[tuple[str, Span], str] | None:
+    """The launch bounds that hold the old size follow, unless another launch needs them."""
+    bounds = goal.kernel.kernel.launch_bounds
+    if bounds is None or bounds.max_threads.value is None:
+        return None
+    bound = bounds.max_threads.value
+    old = math.prod(goal.block)
+    span = bounds.max_threads.span
+    if span is None or (bound != old and threads <= bound):
+        return None
+    shared = {(d.path, d.span) for _, d in goal.components}
+    definition = bounds.max_threads.definition
+    if definition is not None and (definition.path, definition.span) in shared:
+        return None
+    if threads < bound and _largest_other(snapshot, goal) > threads:
+        return None
+    return (goal.kernel.path, span), str(threads)
+
+
+def _largest_other(snapshot: Snapshot, goal: Target) -> int:
+    """The most threads of any other launch of the kernel; unknown ones count as the bound."""
+    most = 0
+    for site in snapshot.sources.launches_of(goal.kernel):
+        if site.launch is goal.site.launch or site.launch.span == goal.site.launch.span:
+            continue
+        values = site.launch.block.values
+        most = max(most, max(map(math.prod, values)) if values else 1 << 31)
+    return most
+
+
+def _is_bound_by_name(goal: Target, changes: list[Change]) -> bool:
+    """The kernel's launch bounds read the constant that is edited."""
+    bounds = goal.kernel.kernel.launch_bounds
+    if bounds is None:
+        return False
+    definition = bounds.max_threads.definition
+    edited = {(d.path, d.span) for _, d in goal.components}
+    return definition is not None and (definition.path, definition.span) in edited
+
+
+def _other_users(
+    snapshot: Snapshot, goal: Target, changes: list[Change], allowed: list[Span]
+) -> list[str]:
+    """Other readers of a constant that is edited, named by their lines."""
+    found: list[str] = []
+    for axis in {change.axis for change in changes}:
+        _, definition = goal.components[axis]
+        if definition.kind in ("literal", "template_argument"):
+            continue
+        if definition.name is None:
+            continue
+        lines = _lines_of_others(snapshot, goal, definition, allowed)
+        if lines:
+            shown = listing(lines[:MOST_NAMED])
+            more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+            found.append(f"`{definition.name}` is also read at {shown}{more}")
+    return found
+
+
+def _lines_of_others(
+    snapshot: Snapshot, goal: Target, definition: Definition, allowed: list[Span]
+) -> list[str]:
+    body = goal.kernel.kernel.body
+    lines: list[str] = []
+    for path in _readers(snapshot, goal, definition):
+        file = snapshot.sources.file(path)
+        if file is None:
+            continue
+        scope = _scope(goal, definition) if path == definition.path else None
+        for at in places.occurrences(file, definition.name or "", scope):
+            if path == goal.site.path and any(_is_in(at, span) for span in allowed):
+                continue
+            if path == goal.kernel.path and (
+                (body is not None and _is_in(at, body)) or _is_bounds(goal, at)
+            ):
+                continue
+            if path == definition.path and _is_declaration(file, at, definition):
+                continue
+            line = file.lines.line_of(at.start) + 1
+            name = "" if path == goal.site.path else f"{path.rsplit('/', 1)[-1]} "
+            lines.append(f"{name}line {line}" if not name else f"{name}{line}")
+    return list(dict.fromkeys(lines))
+
+
+def _readers(snapshot: Snapshot, goal: Target, definition: Definition) -> list[str]:
+    """The file of a constant, those that include it directly, and those of the launch."""
+    including = [
+        path
+        for path, file in snapshot.sources.files.items()
+        if definition.path in file.facts.includes
+    ]
+    known = [definition.path, goal.site.path, goal.kernel.path, *including]
+    return list(dict.fromkeys(known))
+
+
+def _scope(goal: Target, definition: Definition) -> Span | None:
+    """A local of the launching function is read in it alone."""
+    function = goal.site.launch.function_span
+    if function is None or definition.path != goal.site.path:
+        return None
+    return function if _is_in(definition.span, function) else None
+
+
+def _is_in(inner: Span, outer: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _is_bounds(goal: Target, at: Span) -> bool:
+    bounds = goal.kernel.kernel.launch_bounds
+    return bounds is not None and bounds.span is not None and _is_in(at, bounds.span)
+
+
+def _is_declaration(file: SourceFile, at: Span, definition: Definition) -> bool:
+    """The name where it is declared: its value follows on the same line."""
+    line = file.lines.line_of(at.start)
+    return at.end <= definition.span.start and line == file.lines.line_of(definition.span.start)
+
+
+def _body_note(snapshot: Snapshot, goal: Target, changes: list[Change]) -> str | None:
+    """The kernel's body reads the constant, or holds the number as a literal."""
+    body = goal.kernel.kernel.body
+    file = snapshot.sources.file(goal.kernel.path)
+    if body is None or file is None:
+        return None
+    for change in changes:
+        for name in change.reads:
+            if "." not in name and places.occurrences(file, name, body):
+                return f"the kernel's body uses `{name}`"
+    numbers = {change.old for change in changes} | {math.prod(goal.block)}
+    for one in places.literals(file, body):
+        if one.value in numbers and one.value > 1:
+            return f"the kernel's body holds the number {one.value}"
+    return None
