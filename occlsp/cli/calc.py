@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from occlsp.cli.calc_answer import Question, words
 from occlsp.cli.calc_lines import answer_lines
 from occlsp.cli.calc_report import Report, document, report
+from occlsp.cli.driver import device_properties
 from occlsp.cli.usage import OneLineCommand, Unusable
 from occlsp.occupancy import (
     Device,
@@ -23,6 +24,9 @@ from occlsp.occupancy import (
     limits_from_device,
     parse_size,
 )
+
+DRIVER = "driver"
+"""What `--device` is told for the GPU of this machine; a file of this name is `./driver`."""
 
 
 @click.command(
@@ -54,8 +58,9 @@ from occlsp.occupancy import (
 @click.option("--gpu", metavar="NAME", help='GPU model, like "H100 SXM"; gives --arch too.')
 @click.option(
     "--device",
-    metavar="FILE",
-    help="Limits a device reported: JSON of its cudaDeviceProp fields; - is standard input.",
+    metavar="FILE|driver",
+    help="Limits a device reports: a JSON file of its cudaDeviceProp fields (- is standard input), "
+    "or `driver` to ask the CUDA driver for the first GPU of this machine.",
 )
 @click.option("--sweep", is_flag=True, help="All block sizes as a table.")
 @click.option("--best", is_flag=True, help="The best block size instead of --block.")
@@ -134,24 +139,28 @@ def _lines(ctx: click.Context, given: dict[str, Any]) -> None:
 
 
 def _device(file: str | None) -> Device | None:
-    """The device whose properties are in `file`."""
+    """The device whose properties are in `file`, or that the driver knows."""
     if file is None:
         return None
     try:
-        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        found = msgspec.json.decode(text)
+        return limits_from_device(device_properties() if file == DRIVER else _properties(file))
     except OSError as error:
-        raise InvalidInput("device", f"{file}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+        raise InvalidInput("device", f"{file}: {error.strerror or error}") from None
+    except msgspec.DecodeError as error:
         raise InvalidInput("device", f"{file} is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("device", f"{file}: {error}") from None
+
+
+def _properties(file: str) -> dict[str, Any]:
+    """The object in a JSON file; a list of one device is that device."""
+    text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    found = msgspec.json.decode(text)
     if isinstance(found, list) and len(found) == 1:
         found = found[0]
     if not isinstance(found, dict):
-        raise InvalidInput("device", f"{file} is no JSON object with the fields of cudaDeviceProp")
-    try:
-        return limits_from_device(found)
-    except ValueError as error:
-        raise InvalidInput("device", f"{file}: {error}") from None
+        raise ValueError("no JSON object with the fields of cudaDeviceProp")
+    return found
 
 
 def _size(field: str, text: str | None) -> int | None:

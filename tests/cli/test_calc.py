@@ -199,8 +199,9 @@ def test_unusable_input_is_one_line_and_status_2(arguments: str, message: str) -
     [
         (b"{", "is not JSON: "),
         (b"\xff", "is not JSON: "),
-        (b"3", "is no JSON object with the fields of cudaDeviceProp"),
-        (b"[]", "is no JSON object with the fields of cudaDeviceProp"),
+        (b"[" * 10_000, ": "),
+        (b"3", ": no JSON object with the fields of cudaDeviceProp"),
+        (b"[]", ": no JSON object with the fields of cudaDeviceProp"),
         (b'{"major": 0, "minor": 0}', ": unknown architecture '0.0'; known are sm_50"),
         (b'{"minor": 0}', ": major: the device report does not say its compute capability"),
     ],
