@@ -1,25 +1,27 @@
 """Which entry of the reports is which kernel, and which instantiation a launch runs.
 
-Nothing is guessed: where several entries fit, all of them are the answer.
+Nothing is guessed: where several entries fit, all of them are the answer. What two reports say
+of one kernel is told once: by what was compiled from this very source, else the newer, else the
+more trustworthy.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
-from occlsp.analysis.sources import KernelSite
-from occlsp.reports.facts import Entry, Report, ReportWarning
-from occlsp.source.facts import Launch
+from occlsp.analysis.architecture import canonical
+from occlsp.analysis.sources import KernelSite, Sources
+from occlsp.reports.facts import Entry, Origin, Report, ReportWarning
+from occlsp.reports.match import KernelKey, TemplateParameterKey, match_entries, match_launch
+from occlsp.reports.merge import merge_reports
+from occlsp.source.facts import Kernel, Launch
 
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """The entries that a launch may run, of all architectures."""
-
-    entries: tuple[Entry, ...]
-    is_exact: bool
-    """It is known to be this one instantiation."""
+TRUST: dict[Origin, int] = {name: rank for rank, name in enumerate(get_args(Origin))}
+_LENGTH = re.compile(r"\d+")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -28,54 +30,187 @@ class EntryIndex:
 
     reports: tuple[Report, ...] = ()
     by_name: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
-    """By the simple name of the function."""
+    """By every identifier in the entry's name: one of them is the kernel's."""
+    by_file: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    """By the name of the file that the line table names, for kernels that macros name."""
     warnings: dict[str, tuple[ReportWarning, ...]] = field(default_factory=dict)
     """By mangled name."""
+    _groups: dict[tuple[KernelKey, ...], tuple[tuple[Entry, ...], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _picks: dict[object, tuple[Entry, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(reports: tuple[Report, ...]) -> EntryIndex:
         """An index of `reports`."""
         names: dict[str, list[Entry]] = {}
+        files: dict[str, list[Entry]] = {}
         warnings: dict[str, list[ReportWarning]] = {}
+        for entry in merge_reports(reports):
+            for name in identifiers(entry.entry):
+                names.setdefault(name, []).append(entry)
+            if entry.file is not None:
+                files.setdefault(_file_name(entry.file), []).append(entry)
         for report in reports:
-            for entry in report.entries:
-                names.setdefault(simple_name(entry.entry), []).append(entry)
             for warning in report.warnings:
                 if warning.entry is not None:
                     warnings.setdefault(warning.entry, []).append(warning)
         return EntryIndex(
             reports,
             {name: tuple(found) for name, found in names.items()},
+            {name: tuple(found) for name, found in files.items()},
             {entry: tuple(found) for entry, found in warnings.items()},
         )
 
     def updated(self, reports: tuple[Report, ...]) -> EntryIndex:
-        """The index for another set of reports."""
-        return self if reports == self.reports else EntryIndex.of(reports)
+        """The index for another set of reports; this one where they are the same objects."""
+        same = len(reports) == len(self.reports) and all(
+            old is new for old, new in zip(self.reports, reports, strict=True)
+        )
+        return self if same else EntryIndex.of(reports)
 
-    def of_kernel(self, site: KernelSite) -> tuple[Entry, ...]:
-        """All entries that are this kernel."""
-        return self.by_name.get(site.kernel.name, ())
+    def of_kernel(self, site: KernelSite, sources: Sources) -> tuple[Entry, ...]:
+        """The entries that are this kernel, or may be: one for each name and architecture."""
+        if not self.by_name:
+            return ()
+        rivals = _rivals(site, sources)
+        keys = tuple(key_of(rival, sources) for rival in rivals)
+        if len(keys) == 1 and not keys[0].from_macro:
+            keys = (replace(keys[0], name_line=0),)
+        found = self._groups.get(keys)
+        if found is None:
+            found = self._match(rivals, sources)
+            self._groups[keys] = found
+        index = next(i for i, rival in enumerate(rivals) if rival.kernel is site.kernel)
+        return _once(found[index], site.kernel)
 
-    def pick(self, site: KernelSite, launch: Launch) -> Pick:
-        """The entries that a launch of this kernel may run."""
-        entries = self.of_kernel(site)
-        return Pick(entries, len({entry.entry for entry in entries}) == 1)
+    def _match(
+        self, rivals: Sequence[KernelSite], sources: Sources
+    ) -> tuple[tuple[Entry, ...], ...]:
+        keys = [key_of(rival, sources) for rival in rivals]
+        entries: dict[int, Entry] = {}
+        for rival, key in zip(rivals, keys, strict=True):
+            named = self.by_name.get(rival.kernel.name, ())
+            if key.from_macro:
+                named += self.by_file.get(_file_name(rival.path), ())
+            entries |= {id(entry): entry for entry in named}
+        matches = match_entries(keys, entries.values())
+        found: list[list[Entry]] = [[] for _ in keys]
+        for entry, match in zip(entries.values(), matches, strict=True):
+            for number in match.kernels:
+                found[number].append(entry)
+        return tuple(tuple(some) for some in found)
+
+    def pick(
+        self, site: KernelSite, launch: Launch, entries: tuple[Entry, ...], sources: Sources
+    ) -> tuple[Entry, ...]:
+        """Those of a kernel's entries on one architecture that a launch may run."""
+        if len(entries) < 2 and not site.kernel.is_template:
+            return entries
+        known = launch.template_args_known
+        kernel = site.kernel
+        key = (known, kernel.qualified_name, kernel.template_parameters, entries_key(entries))
+        found = self._picks.get(key)
+        if found is None:
+            found = match_launch(known, key_of(site, sources), entries)
+            self._picks[key] = found
+        return found
 
 
-_SOURCE_NAME = re.compile(r"(\d+)")
+def entries_key(entries: Iterable[Entry]) -> tuple[int, ...]:
+    """The identity of some entries, which live as long as their index."""
+    return tuple(id(entry) for entry in entries)
 
 
-def simple_name(mangled: str) -> str:
-    """The function's own name in an Itanium-mangled one; what is not mangled is a C name."""
-    if not mangled.startswith("_Z"):
-        return mangled
-    at = 2
-    while at < len(mangled) and mangled[at] in "NLKVrRO":
-        at += 1
-    name = ""
-    while (match := _SOURCE_NAME.match(mangled, at)) is not None:
-        start = match.end()
-        at = start + int(match[1])
-        name = mangled[start:at]
-    return name or mangled
+def entries_on(
+    entries: tuple[Entry, ...], arch: str, *, is_only: bool = False
+) -> tuple[Entry, ...]:
+    """The entries for an architecture: those of its very name, else of the same capability.
+
+    Those whose text does not say which it is for count where it is the only one in force.
+    """
+    exact = tuple(entry for entry in entries if entry.arch == arch)
+    if exact:
+        return exact
+    name = canonical(arch)
+    same = [entry for entry in entries if entry.arch is not None and canonical(entry.arch) == name]
+    if same:
+        return tuple(entry for entry in same if entry.arch == same[0].arch)
+    return tuple(entry for entry in entries if entry.arch is None) if is_only else ()
+
+
+def key_of(site: KernelSite, sources: Sources) -> KernelKey:
+    """What the matching compares of a kernel."""
+    kernel = site.kernel
+    file = sources.file(site.path)
+    return KernelKey(
+        path=site.path,
+        name_line=file.lines.line_of(kernel.name_span.start) + 1 if file is not None else 0,
+        qualified_name=kernel.qualified_name,
+        parameters=kernel.parameters,
+        is_template=kernel.is_template,
+        template_parameters=tuple(
+            TemplateParameterKey(parameter.name, parameter.default, parameter.is_pack)
+            for parameter in kernel.template_parameters
+        ),
+        template_arguments=kernel.template_arguments,
+        is_definition=kernel.is_definition,
+        from_macro=kernel.from_macro is not None,
+    )
+
+
+def identifiers(mangled: str) -> set[str]:
+    """Every identifier that a name is made of; cheap, unlike demangling."""
+    if not mangled.startswith(("_Z", "__nv_static")):
+        return set(_WORD.findall(mangled))
+    found = set()
+    for match in _LENGTH.finditer(mangled):
+        digits, start = match[0], match.end()
+        for skip in range(len(digits)):
+            length = int(digits[skip:][:6])
+            name = mangled[start : start + length]
+            if len(name) == length and _WORD.fullmatch(name):
+                found.add(name)
+    return found
+
+
+def _rivals(site: KernelSite, sources: Sources) -> tuple[KernelSite, ...]:
+    """The kernels that share the name, this one included: an entry may be any of them."""
+    rivals = sources.by_name.get(site.kernel.name, ())
+    if any(rival.kernel is site.kernel for rival in rivals):
+        return tuple(rival for rival in rivals if not rival.kernel.inactive or rival == site)
+    return (site,)
+
+
+def _once(entries: tuple[Entry, ...], kernel: Kernel) -> tuple[Entry, ...]:
+    """One entry for each name and architecture, of the best report; more only where units of
+    that report differ."""
+    if len(entries) < 2:
+        return entries
+    groups: dict[tuple[str, str | None], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.entry, entry.arch), []).append(entry)
+    if len(groups) == len(entries):
+        return entries
+    kept: list[Entry] = []
+    for group in groups.values():
+        best = max(group, key=lambda entry: _worth(entry, kernel))
+        kept.append(best)
+        kept += [
+            entry
+            for entry in group
+            if entry is not best
+            and entry.unit != best.unit
+            and (entry.origin, entry.debug) == (best.origin, best.debug)
+            and (entry.registers, entry.static_smem) != (best.registers, best.static_smem)
+        ]
+    return tuple(kept)
+
+
+def _worth(entry: Entry, kernel: Kernel) -> tuple[bool, bool, float, int]:
+    is_this = entry.fingerprint is not None and entry.fingerprint == kernel.fingerprint
+    return (not entry.debug, is_this, entry.time or 0.0, -TRUST[entry.origin])
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -6,12 +6,12 @@ maximum of its launch bounds), with every configuration that it can have there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from occlsp.analysis.architecture import canonical
 from occlsp.analysis.cases import Case, Resources, Shape, compute, shape, smem_function
+from occlsp.analysis.entries import entries_on
 from occlsp.analysis.freshness import Age
 from occlsp.analysis.opt_in import verdict
 from occlsp.analysis.snapshot import Snapshot
@@ -96,8 +96,8 @@ class KernelJoin:
     """A kernel with its entries, and the rows that its figure rests on."""
 
     site: KernelSite
-    entries: tuple[Entry, ...]
-    """Of the architectures in force."""
+    by_arch: Mapping[str, tuple[Entry, ...]]
+    """The entries on each architecture in force."""
     launches: tuple[LaunchSite, ...]
     rows: tuple[Row, ...]
     """Those of its known launches; with none, at the maximum of its launch bounds."""
@@ -108,7 +108,12 @@ class KernelJoin:
 
     def entries_on(self, arch: str) -> tuple[Entry, ...]:
         """The entries on one architecture."""
-        return entries_on(self.entries, arch)
+        return self.by_arch.get(arch, ())
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries on all architectures in force."""
+        return tuple(entry for entries in self.by_arch.values() for entry in entries)
 
 
 def of_launch(snapshot: Snapshot, site: LaunchSite) -> LaunchJoin:
@@ -123,18 +128,10 @@ def of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
     return _kept(snapshot, key, lambda: _of_kernel(snapshot, site))
 
 
-def entries_on(entries: tuple[Entry, ...], arch: str) -> tuple[Entry, ...]:
-    """The entries for an architecture: those of its very name, else of the same capability."""
-    exact = tuple(entry for entry in entries if entry.arch == arch)
-    if exact:
-        return exact
-    name = canonical(arch)
-    same = [entry for entry in entries if entry.arch is not None and canonical(entry.arch) == name]
-    spelled = {entry.arch for entry in same}
-    if len(spelled) > 1:
-        first = same[0].arch
-        same = [entry for entry in same if entry.arch == first]
-    return tuple(same)
+def entries_of(snapshot: Snapshot, site: KernelSite) -> tuple[Entry, ...]:
+    """All entries that are a kernel, or may be, of every architecture."""
+    key = ("entries", site.path, site.kernel.name_span.start)
+    return _kept(snapshot, key, lambda: snapshot.entries.of_kernel(site, snapshot.sources))
 
 
 def admitted_threads(kernel: Kernel, entry: Entry | None, launch: Launch | None) -> int | None:
@@ -178,12 +175,15 @@ def _launch_rows(
     snapshot: Snapshot, site: LaunchSite, kernel: KernelSite, *, is_one_of_several: bool
 ) -> list[Row]:
     opted = verdict(snapshot.sources, site, kernel)
-    pick = snapshot.entries.pick(kernel, site.launch)
+    known_entries = entries_of(snapshot, kernel)
     preferred = carveout(snapshot, kernel, site.launch)
     known = shape(block_of(kernel.kernel, site.launch), site.launch.dynamic_smem)
     rows = []
     for arch in snapshot.architectures.names:
-        entries: tuple[Entry | None, ...] = entries_on(pick.entries, arch) or (None,)
+        here = entries_on(known_entries, arch, is_only=len(snapshot.architectures.names) == 1)
+        entries: tuple[Entry | None, ...] = snapshot.entries.pick(
+            kernel, site.launch, here, snapshot.sources
+        ) or (None,)
         for entry in entries:
             max_threads = admitted_threads(kernel.kernel, entry, site.launch)
             resources = Resources.of(kernel.kernel, entry, max_threads, preferred, opted)
@@ -233,7 +233,7 @@ def _suggested(row: Limits, resources: Resources, launch: Launch) -> tuple[Case,
 
 
 def _of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
-    entries = snapshot.entries.of_kernel(site)
+    entries = entries_of(snapshot, site)
     launches = snapshot.sources.launches_of(site)
     rows = tuple(
         row
@@ -242,10 +242,13 @@ def _of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
         if row.site == site and row.is_shown
     )
     rows = rows or tuple(_bounds_rows(snapshot, site, entries))
-    in_force = tuple(
-        entry for arch in snapshot.architectures.names for entry in entries_on(entries, arch)
+    is_only = len(snapshot.architectures.names) == 1
+    return KernelJoin(
+        site,
+        {arch: entries_on(entries, arch, is_only=is_only) for arch in snapshot.architectures.names},
+        launches,
+        rows,
     )
-    return KernelJoin(site, in_force, launches, rows)
 
 
 def _bounds_rows(snapshot: Snapshot, site: KernelSite, entries: tuple[Entry, ...]) -> Iterator[Row]:
@@ -253,9 +256,10 @@ def _bounds_rows(snapshot: Snapshot, site: KernelSite, entries: tuple[Entry, ...
     kernel = site.kernel
     if kernel.inactive:
         return
+    is_only = len(snapshot.architectures.names) == 1
     for arch in snapshot.architectures.names:
         row = limits(arch)
-        found: tuple[Entry | None, ...] = entries_on(entries, arch) or (None,)
+        found: tuple[Entry | None, ...] = entries_on(entries, arch, is_only=is_only) or (None,)
         for entry in found:
             max_threads = admitted_threads(kernel, entry, None)
             resources = Resources.of(kernel, entry, max_threads, snapshot.settings.carveout)

@@ -15,6 +15,8 @@ from occlsp.source.mask import mask
 from occlsp.source.text import LineIndex
 
 ANONYMOUS = "(anonymous namespace)"
+MOST_INCLUDED = 1500
+"""Files that one file's includes are followed to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,30 @@ class Sources:
     def _named(self, name: str, site: LaunchSite) -> list[KernelSite]:
         found = self._matching(name)
         if len(found) > 1:
-            found = _nearest(found, site)
+            found = self._in_sight(_in_scope(found, site), site.path)
         if len(found) > 1:
             found = _fitting(found, site.launch)
         return found
+
+    def _in_sight(self, found: list[KernelSite], path: str) -> list[KernelSite]:
+        """Those of the launching file, else those of what it includes; else all."""
+        here = [kernel for kernel in found if kernel.path == path]
+        if here or len({kernel.path for kernel in found}) == 1:
+            return here or found
+        closure = self.closure(path)
+        return [kernel for kernel in found if kernel.path in closure] or found
+
+    def closure(self, path: str) -> set[str]:
+        """The files that a file includes, directly or not, as far as they are in view."""
+        seen: set[str] = set()
+        waiting = [path]
+        while waiting and len(seen) < MOST_INCLUDED:
+            facts = self.facts(waiting.pop())
+            for included in facts.includes if facts is not None else ():
+                if included not in seen:
+                    seen.add(included)
+                    waiting.append(included)
+        return seen
 
     def _matching(self, name: str) -> list[KernelSite]:
         parts = _parts(name)
@@ -222,8 +244,8 @@ def _ends_with(parts: list[str], tail: list[str]) -> bool:
     return parts[-len(tail) :] == tail
 
 
-def _nearest(found: list[KernelSite], site: LaunchSite) -> list[KernelSite]:
-    """Those that the launch's scope sees first: innermost scope, then the same file."""
+def _in_scope(found: list[KernelSite], site: LaunchSite) -> list[KernelSite]:
+    """Those of the innermost of the launch's namespaces and classes that has any."""
     scope = _parts(site.launch.function or "")[:-1]
 
     def depth(kernel: KernelSite) -> int:
@@ -231,8 +253,7 @@ def _nearest(found: list[KernelSite], site: LaunchSite) -> list[KernelSite]:
         return len(own) if scope[: len(own)] == own else -1
 
     deepest = max(depth(kernel) for kernel in found)
-    found = [kernel for kernel in found if depth(kernel) == deepest]
-    return [kernel for kernel in found if kernel.path == site.path] or found
+    return [kernel for kernel in found if depth(kernel) == deepest]
 
 
 def _fitting(found: list[KernelSite], launch: Launch) -> list[KernelSite]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from occlsp.analysis.cases import Case
+from occlsp.analysis.entries import entries_on
 from occlsp.analysis.findings.rule import Draft, Rule, Scene, draft, judge
-from occlsp.analysis.join import LaunchJoin, Row, entries_on
+from occlsp.analysis.join import LaunchJoin, Row, entries_of
 from occlsp.analysis.sources import AttributeSite, KernelSite
 from occlsp.analysis.words import listing, size
 from occlsp.occupancy import limits
@@ -71,7 +72,7 @@ def _least_static(scene: Scene, site: AttributeSite, arch: str) -> int:
 
 
 def _static(scene: Scene, site: KernelSite, arch: str) -> int:
-    entries = entries_on(scene.snapshot.entries.of_kernel(site), arch)
+    entries = entries_on(entries_of(scene.snapshot, site), arch)
     known = [entry.static_smem for entry in entries if entry.static_smem is not None]
     return min(known) if known else site.kernel.static_smem or 0
 
