@@ -40,9 +40,9 @@ def show(found: Report) -> None:
 
 def _sentences(found: Report, answer: Answer) -> Iterator[str]:
     question = found.question
-    block = f"{found.threads} threads" if found.threads else "no block size"
+    block = f"{found.threads} threads ×" if found.threads else "no block size fits with"
     smem = f"{question.static_smem} + {found.dynamic_smem} bytes of shared memory"
-    yield f"{found.row.name}: {block} × {question.regs} registers, {smem}"
+    yield f"{found.row.name}: {block} {question.regs} registers, {smem}"
     if answer.reason is not None:
         yield answer.reason
         return

@@ -13,6 +13,10 @@ CHECKED_PARTITIONS = 4
 sub-partitions, so that what runs there also runs on 6.1."""
 
 
+GRID_DIMS = (2**31 - 1, 65535, 65535)
+"""The largest grid, the same for every capability."""
+
+
 class UnknownArchitecture(ValueError):
     """An architecture that the table does not hold. The message lists those that it does."""
 
@@ -24,8 +28,7 @@ class UnknownArchitecture(ValueError):
 class Limits(Struct, frozen=True, kw_only=True):
     """What one SM of a compute capability holds. Sizes are bytes, registers are 32 bits wide.
 
-    Sources: `cuda_occupancy.h` of the CUDA 13.5 runtime and `cuda/__device/arch_traits.h` of
-    CCCL 13.3; the tests compare each row with both.
+    The tests compare each row with its `source`.
     """
 
     name: str
@@ -57,9 +60,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The most that one block may use without opting in, the reserve not counted."""
     threads_per_block: int = 1024
     block_dims: tuple[int, int, int] = (1024, 1024, 64)
-    grid_dims: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    grid_dims: tuple[int, int, int] = GRID_DIMS
     warp_size: int = 32
-    source: str = "cuda_occupancy.h (CUDA 13.5), cuda/__device/arch_traits.h (CCCL 13.3)"
+    source: str
     provisional: str | None = None
     """Why the row may change, in words that are shown with its numbers; None: it is settled."""
 
@@ -119,6 +122,13 @@ _PROVISIONAL = {
     "10.7": "provisional limits: the toolkit's sources disagree on the shared memory of sm_107 "
     "(228 or 328 KiB per SM; 228 is used)"
 }
+_SOURCE = "cuda_occupancy.h (CUDA 13.5), cuda/__device/arch_traits.h (CCCL 13.3)"
+_OTHER_SOURCES = {
+    "7.2": "cuda_occupancy.h (CUDA 13.5), CUDA programming guide (CCCL leaves sm_72 out)",
+    "8.8": "cuda_occupancy.h (CUDA 13.5), cuda/__device/arch_traits.h (CCCL 13.3: as sm_86)",
+    "10.7": "cuda_occupancy.h (CUDA 13.5; 328 KiB step), cuda/__device/arch_traits.h (CCCL 13.3; "
+    "228 KiB)",
+}
 _OLDER_NAMES = {"10.1": "11.0"}
 """Names of older toolkits for a capability."""
 
@@ -140,6 +150,7 @@ def _row(capability: str) -> Limits:
         barriers_per_sm=barriers,
         sub_partitions=2 if capability in _TWO_SUB_PARTITIONS else 4,
         registers_per_block=32768 if capability in _HALF_REGISTERS_PER_BLOCK else 65536,
+        source=_OTHER_SOURCES.get(capability, _SOURCE),
         provisional=_PROVISIONAL.get(capability),
     )
 

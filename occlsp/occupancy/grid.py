@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from occlsp.occupancy.capabilities import Limits
+from occlsp.occupancy.capabilities import GRID_DIMS, Limits
 from occlsp.occupancy.checks import LARGEST, InvalidInput, check_integer, dimensions
 
 PORTABLE_CLUSTER = 8
@@ -52,13 +52,10 @@ def waves(grid: int | Sequence[int], blocks_per_sm: int, sms: int) -> Waves | No
     return Waves(blocks / wave, full, wave, rest, (wave - rest) / wave if rest else 0.0)
 
 
-_GRID_DIMS = (2**31 - 1, 65535, 65535)
-
-
 def grid_blocks(grid: int | Sequence[int]) -> int:
     """The blocks of a grid. Raises `InvalidInput` for a dimension that cannot be launched."""
-    x, y, z = dimensions("grid", grid, LARGEST)
-    for axis, size, most in zip("yz", (y, z), _GRID_DIMS[1:], strict=True):
+    x, y, z = dimensions("grid", grid, GRID_DIMS[0])
+    for axis, size, most in zip("yz", (y, z), GRID_DIMS[1:], strict=True):
         if size > most:
             raise InvalidInput(f"grid.{axis}", f"{size} blocks, at most {most} can be launched")
     return x * y * z

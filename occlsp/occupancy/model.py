@@ -137,6 +137,8 @@ def occupancy(
             launch_bounds,
         )
 
+    # Written out for speed: warps of 32 threads, and registers in units of 256 per warp, are the
+    # same for every capability.
     warps = (threads + 31) // 32
     max_warps = row.threads_per_sm // 32
     by_warps = max_warps // warps if threads <= row.threads_per_block else 0

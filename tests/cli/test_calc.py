@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
@@ -111,6 +112,11 @@ def test_best_where_none_fits() -> None:
     found = document("--arch", "sm_90", "--regs", "300", "--best")
     assert (found["block"], found["blocks_per_sm"]) == (0, 0)
     assert found["reason"] == "0 blocks fit: 300 registers per thread, above the 255 of sm_90"
+
+
+def test_text_of_no_best() -> None:
+    text = calc("--arch", "sm_90", "--regs", "300", "--best").stdout
+    assert text.startswith("sm_90: no block size fits with 300 registers, 0 + 0 bytes")
 
 
 def test_sweep() -> None:
@@ -320,6 +326,25 @@ def test_a_question_through_a_pipe_is_answered_at_once() -> None:
             assert json.loads(process.stdout.readline())["id"] == number
         process.stdin.close()
         assert process.wait(timeout=10) == 0
+
+
+@pytest.mark.slow
+def test_memory_is_flat() -> None:
+    text = b"".join(json.dumps({**LINE, "id": number}).encode() + b"\n" for number in range(50_000))
+    with subprocess.Popen(
+        [sys.executable, "-m", "occlsp", "calc", "--jsonl"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        resident = psutil.Process(process.pid).memory_info
+        process.stdin.write(text)
+        early = resident().rss
+        for _ in range(6):
+            process.stdin.write(text)
+        assert resident().rss - early < 4 << 20
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
 
 
 def test_help_shows_an_example() -> None:

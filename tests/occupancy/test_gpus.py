@@ -73,6 +73,14 @@ def test_rows_are_complete() -> None:
         assert row.fp32 is None or 1 < row.fp32 < 200
 
 
+def test_peaks_come_from_a_clock_that_a_gpu_can_have() -> None:
+    for row in GPUS.values():
+        if row.fp32 is not None:
+            lanes = 64 if row.arch in {"sm_60", "sm_70", "sm_75", "sm_80"} else 128
+            gigahertz = row.fp32 * 1000 / (2 * lanes * row.sms)
+            assert 1.2 <= gigahertz <= 2.7, f"{row.name}: {gigahertz:.2f} GHz"
+
+
 H100 = {
     "name": "NVIDIA H100 PCIe",
     "major": 9,
