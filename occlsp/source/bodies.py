@@ -1,0 +1,90 @@
+"""A function's body as text to read: `#if` branches decided, or marked where they are not."""
+
+from __future__ import annotations
+
+import re
+
+from occlsp.source.macros import Macros, Place
+from occlsp.source.statements import ELSE, END, IF
+
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\[ \t]*\r?\n|\\.)*)", re.M)
+
+
+def readable(text: str, path: str, base: int, macros: Macros) -> str:
+    """`text` with directives and inactive branches blanked, line ends and offsets kept."""
+    if "#" not in text:
+        return text
+    result = list(text)
+    stack: list[_Branches] = []
+    for match in _DIRECTIVE.finditer(text):
+        word = match[1]
+        _blank(result, match.start(), match.end())
+        at = Place(path, base + match.start())
+        if word in ("if", "ifdef", "ifndef"):
+            stack.append(
+                _Branches(match.start(), match.end(), _condition(word, match[2]), macros, at)
+            )
+        elif word in ("elif", "else", "elifdef", "elifndef") and stack:
+            condition = "1" if word == "else" else _condition(word.removeprefix("el"), match[2])
+            stack[-1].next(match.start(), match.end(), condition, macros, at, last=word == "else")
+        elif word == "endif" and stack:
+            stack.pop().close(result, match.start())
+    for branches in stack:
+        branches.close(result, len(text))
+    return "".join(result)
+
+
+def _condition(word: str, rest: str) -> str:
+    name = rest.strip().split(" ")[0]
+    if word == "ifdef":
+        return f"defined({name})"
+    if word == "ifndef":
+        return f"!defined({name})"
+    return rest.replace("\\\n", "  ").replace("\\\r\n", "   ")
+
+
+def _blank(result: list[str], start: int, end: int) -> None:
+    for index in range(start, min(end, len(result))):
+        if result[index] not in "\r\n":
+            result[index] = " "
+
+
+class _Branches:
+    """The branches of one `#if`, up to the current one."""
+
+    def __init__(self, start: int, end: int, condition: str, macros: Macros, at: Place) -> None:
+        self.decided = False
+        self.marks: list[tuple[int, int, bool | None, bool]] = []
+        self.next(start, end, condition, macros, at, last=False)
+
+    def next(
+        self, start: int, end: int, condition: str, macros: Macros, at: Place, *, last: bool
+    ) -> None:
+        """Begins a branch: its directive stands from `start` to `end`."""
+        holds: bool | None = False if self.decided else macros.holds(condition, at)
+        if holds:
+            self.decided = True
+        self.marks.append((start, end, holds, last or holds is True))
+
+    def close(self, result: list[str], end: int) -> None:
+        """Blanks what is inactive; marks the branches where several may be active."""
+        open_branches = [mark for mark in self.marks if mark[2] is not False]
+        for position, (_, begin, holds, _) in enumerate(self.marks):
+            stop = self.marks[position + 1][0] if position + 1 < len(self.marks) else end
+            if holds is False:
+                _blank(result, begin, stop)
+        if all(mark[2] is True for mark in open_branches):
+            return
+        for position, (start, _, _, complete) in enumerate(open_branches):
+            mark = IF if position == 0 else ELSE
+            _put(result, start, mark + "!" if position and complete else mark)
+        if end < len(result):
+            _put(result, end, END)
+        else:
+            result.append(END)
+
+
+def _put(result: list[str], at: int, mark: str) -> None:
+    for offset, char in enumerate(mark):
+        if at + offset < len(result):
+            result[at + offset] = char

@@ -1,0 +1,379 @@
+"""What one statement does to variables: declarations, assignments, and changes in passing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from occlsp.source.expressions import BUILTIN_WORDS
+from occlsp.source.lexer import Token, matching, spelled, split_arguments
+
+SPECIFIERS = frozenset(
+    [
+        "const",
+        "constexpr",
+        "static",
+        "volatile",
+        "inline",
+        "register",
+        "thread_local",
+        "extern",
+        "typename",
+        "struct",
+        "class",
+        "enum",
+        "mutable",
+        "constinit",
+        "__shared__",
+        "__device__",
+        "__constant__",
+        "auto",
+        "union",
+    ]
+)
+NO_TYPE = frozenset(
+    [
+        "return",
+        "delete",
+        "new",
+        "goto",
+        "throw",
+        "case",
+        "else",
+        "using",
+        "typedef",
+        "namespace",
+        "template",
+        "friend",
+        "public",
+        "private",
+        "protected",
+        "sizeof",
+        "if",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "operator",
+        "co_return",
+        "co_await",
+        "static_assert",
+        "asm",
+    ]
+)
+ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One declared variable."""
+
+    type: str
+    """With qualifiers, `*` and `&`; "auto" as written."""
+    name: str
+    initial: tuple[Token, ...] | None = None
+    form: str = ""
+    """How it is initialised: "=", "(", "{", ":" (a range) or "" (not at all)."""
+    is_array: bool = False
+    is_function_pointer: bool = False
+
+
+def declarations(tokens: Sequence[Token]) -> list[Declaration] | None:
+    """The variables that a statement declares; None where it is no declaration."""
+    index = 0
+    prefix: list[Token] = []
+    while index < len(tokens) and tokens[index].text in SPECIFIERS:
+        prefix.append(tokens[index])
+        index += 1
+        if prefix[-1].text in ("alignas", "__align__") and index < len(tokens):
+            index = matching(tokens, index) + 1
+    typed = _type(tokens, index, prefix)
+    if typed is None:
+        return None
+    base, index = typed
+    found: list[Declaration] = []
+    for position, part in enumerate(_declarators(tokens[index:])):
+        declared = _declarator(part, base)
+        if declared is None:
+            return None if position == 0 else found
+        found.extend(declared)
+    return found or None
+
+
+def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:
+    parts = split_arguments(tokens)
+    # `map<int, int> x = f<a, b>(c)`: a part that begins with no declarator belongs to the last.
+    joined: list[list[Token]] = []
+    for part in parts:
+        if joined and (
+            not part or (part[0].kind != "name" and part[0].text not in ("*", "&", "("))
+        ):
+            joined[-1].extend(part)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _type(tokens: Sequence[Token], index: int, prefix: list[Token]) -> tuple[str, int] | None:
+    """The type at `index` and where its declarators begin."""
+    start = index
+    is_auto = any(token.text == "auto" for token in prefix)
+    while index < len(tokens) and (
+        tokens[index].text in BUILTIN_WORDS or tokens[index].text in SPECIFIERS
+    ):
+        index += 1
+    if index == start and not is_auto:
+        index = _qualified(tokens, index)
+        if index == start:
+            return None
+    while index < len(tokens) and tokens[index].text in ("const", "volatile", "constexpr"):
+        index += 1
+    if index >= len(tokens):
+        return None
+    return spelled([*prefix, *tokens[start:index]]), index
+
+
+def _qualified(tokens: Sequence[Token], index: int) -> int:
+    """Behind `a::b<c>::d`."""
+    if index < len(tokens) and tokens[index].text == "::":
+        index += 1
+    while index < len(tokens) and tokens[index].kind == "name":
+        if tokens[index].text in NO_TYPE:
+            return 0
+        index += 1
+        if tokens[index - 1].text == "decltype" and index < len(tokens):
+            return matching(tokens, index) + 1
+        found = template_arguments_loose(tokens, index)
+        if found is not None:
+            index = found
+        if index >= len(tokens) or tokens[index].text != "::":
+            return index
+        index += 1
+    return index
+
+
+def template_arguments_loose(tokens: Sequence[Token], index: int) -> int | None:
+    """Behind template arguments at `index`, also where a declared name follows them."""
+    if index >= len(tokens) or tokens[index].text != "<":
+        return None
+    depth = 0
+    for at in range(index, min(len(tokens), index + 200)):
+        text = tokens[at].text
+        if text == "<":
+            depth += 1
+        elif text in (">", ">>"):
+            depth -= len(text)
+            if depth <= 0:
+                return at + 1
+        elif text in (";", "{", "}", "&&", "||", "="):
+            return None
+    return None
+
+
+def _declarator(part: list[Token], base: str) -> list[Declaration] | None:
+    pointer = ""
+    index = 0
+    while index < len(part) and part[index].text in ("*", "&", "&&", "const", "__restrict__"):
+        pointer += part[index].text if part[index].text in ("*", "&") else ""
+        pointer += "&" if part[index].text == "&&" else ""
+        index += 1
+    if index >= len(part):
+        return None
+    if part[index].text == "(" and not pointer.endswith("&"):
+        return _function_pointer(part, index, base)
+    if part[index].text == "[" and "auto" in base:
+        close = matching(part, index)
+        names = [token.text for token in part[index + 1 : close] if token.kind == "name"]
+        return [Declaration("auto", name, (), ":") for name in names]
+    if part[index].kind != "name" or part[index].text in NO_TYPE:
+        return None
+    name = part[index].text
+    kind = f"{base} {pointer}".strip()
+    rest = part[index + 1 :]
+    if not rest:
+        return [Declaration(kind, name)]
+    opening = rest[0].text
+    if opening == "[":
+        initial = tuple(rest)
+        return [Declaration(kind, name, initial, "=", is_array=True)]
+    if opening == "=":
+        return [Declaration(kind, name, tuple(rest[1:]), "=")]
+    if opening == ":":
+        return [Declaration(kind, name, tuple(rest[1:]), ":")]
+    if opening in ("(", "{"):
+        close = matching(rest, 0)
+        if close < len(rest) - 1:
+            return None
+        return [Declaration(kind, name, tuple(rest[1:close]), opening)]
+    return None
+
+
+def _function_pointer(part: list[Token], index: int, base: str) -> list[Declaration] | None:
+    """`void (*name)(int) = &kernel`."""
+    close = matching(part, index)
+    inside = part[index + 1 : close]
+    if len(inside) < 2 or inside[0].text != "*" or inside[1].kind != "name":
+        return None
+    after = close + 1
+    if after >= len(part) or part[after].text != "(":
+        return None
+    after = matching(part, after) + 1
+    initial = tuple(part[after + 1 :]) if after < len(part) and part[after].text == "=" else None
+    is_array = len(inside) > 2
+    name = inside[1].text
+    form = "=" if initial else ""
+    return [Declaration(f"{base} (*)", name, initial, form, is_array, is_function_pointer=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`target op value`."""
+
+    target: tuple[Token, ...]
+    op: str
+    value: tuple[Token, ...]
+
+
+def assignment(tokens: Sequence[Token]) -> Assignment | None:
+    """The assignment that a statement is; None where it is none."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        if token.kind != "op":
+            continue
+        if token.text in "([{":
+            depth += 1
+        elif token.text in ")]}":
+            depth -= 1
+        elif depth == 0 and token.text in ASSIGNMENTS:
+            return Assignment(tuple(tokens[:index]), token.text, tuple(tokens[index + 1 :]))
+        elif depth == 0 and token.text in (",", "?"):
+            return None
+    if len(tokens) >= 2 and tokens[0].text in ("++", "--"):
+        return _step(tokens[1:], tokens[0].text)
+    if len(tokens) >= 2 and tokens[-1].text in ("++", "--"):
+        return _step(tokens[:-1], tokens[-1].text)
+    return None
+
+
+def _step(target: Sequence[Token], op: str) -> Assignment | None:
+    if any(token.kind == "op" and token.text not in (".", "->", "[", "]") for token in target):
+        return None
+    return Assignment(tuple(target), f"{op[0]}=", (Token("number", "1", -1),))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A variable that a statement may change other than by an assignment of its own."""
+
+    name: str
+    callee: str | None = None
+    """The function that it is passed to by name alone; None where it is changed for certain."""
+    position: int = 0
+    """Which argument."""
+
+
+def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[Change]:
+    """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
+    found: list[Change] = []
+    for index, token in enumerate(tokens):
+        if token.kind != "name" or token.text not in names:
+            continue
+        before = tokens[index - 1].text if index else ""
+        if before in (".", "->", "::"):
+            continue
+        after = _behind_path(tokens, index + 1)
+        following = tokens[after].text if after < len(tokens) else ""
+        if following in ASSIGNMENTS or following in ("++", "--") or before in ("++", "--"):
+            found.append(Change(token.text))
+        elif before == "&" and _is_prefix(tokens, index - 1):
+            if not _in_capture(tokens, index):
+                found.append(Change(token.text))
+        elif before == ">>" and _is_stream(tokens):
+            found.append(Change(token.text))
+        elif before in ("(", ",") and following in (")", ","):
+            called = _callee(tokens, index)
+            if called is not None:
+                found.append(Change(token.text, *called))
+    return found
+
+
+def _behind_path(tokens: Sequence[Token], index: int) -> int:
+    while index < len(tokens):
+        if tokens[index].text in (".", "->"):
+            index += 2
+        elif tokens[index].text == "[":
+            index = matching(tokens, index) + 1
+        else:
+            return index
+    return index
+
+
+def _is_prefix(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the operator at `index` takes one operand (an address, not a bitwise and)."""
+    if index == 0:
+        return True
+    previous = tokens[index - 1]
+    if previous.kind in ("number", "char") or previous.text in (")", "]"):
+        # `(void**)&x` is a cast before an address.
+        return previous.text == ")" and _closes_cast(tokens, index - 1)
+    return previous.kind != "name" or previous.text == "return"
+
+
+def _closes_cast(tokens: Sequence[Token], index: int) -> bool:
+    inside = tokens[max(0, index - 1)]
+    return inside.text in ("*", "const") or inside.text in BUILTIN_WORDS
+
+
+def _in_capture(tokens: Sequence[Token], index: int) -> bool:
+    """`[&x]` captures: what the lambda does to it is seen in the lambda."""
+    for at in range(index - 1, max(-1, index - 40), -1):
+        text = tokens[at].text
+        if text == "[":
+            return at == 0 or tokens[at - 1].kind != "name"
+        if text not in ("&", ",", "=") and tokens[at].kind != "name":
+            return False
+    return False
+
+
+def _is_stream(tokens: Sequence[Token]) -> bool:
+    return any(
+        token.text in ("cin", "stream", "file", "is", "in", "ss", "iss") for token in tokens[:4]
+    )
+
+
+def _callee(tokens: Sequence[Token], index: int) -> tuple[str, int] | None:
+    """The function whose argument the token at `index` is, and which; None in other brackets."""
+    depth = 0
+    position = 0
+    for at in range(index - 1, -1, -1):
+        text = tokens[at].text
+        if text in (")", "]", "}"):
+            depth += 1
+        elif text in ("(", "[", "{"):
+            if depth == 0:
+                return _called(tokens, at, position) if text == "(" else None
+            depth -= 1
+        elif text == "," and depth == 0:
+            position += 1
+    return None
+
+
+def _called(tokens: Sequence[Token], at: int, position: int) -> tuple[str, int] | None:
+    end = at - 1
+    if end >= 0 and tokens[end].text in (">", ">>"):
+        if end >= 2 and tokens[end - 1].text == ">>":
+            return None  # the arguments of a launch are copied
+        depth = 0
+        while end >= 0:
+            text = tokens[end].text
+            if text in (">", ">>"):
+                depth += len(text)
+            elif text in ("<", "<<"):
+                depth -= len(text)
+            end -= 1
+            if depth <= 0:
+                break
+    if end < 0 or tokens[end].kind != "name":
+        return None
+    name = tokens[end].text
+    return (name, position) if name not in NO_TYPE and name not in BUILTIN_WORDS else None

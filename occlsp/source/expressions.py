@@ -1,0 +1,544 @@
+"""C++ expressions as trees: a precedence parser over tokens, bounded in size and depth.
+
+What it cannot read becomes `Opaque` with the reason; nothing raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from occlsp.source.lexer import Token, matching, spelled, split_arguments, tokenize
+
+MAX_DEPTH = 200
+MAX_EXPRESSION = 4_000
+"""Tokens: what is longer is not read."""
+
+BUILTIN_WORDS = frozenset(
+    [
+        "bool",
+        "char",
+        "short",
+        "int",
+        "long",
+        "unsigned",
+        "signed",
+        "float",
+        "double",
+        "void",
+        "wchar_t",
+        "char8_t",
+        "char16_t",
+        "char32_t",
+        "size_t",
+        "ptrdiff_t",
+        "ssize_t",
+        "uint",
+        "ushort",
+        "uchar",
+        "ulong",
+        "int8_t",
+        "uint8_t",
+        "int16_t",
+        "uint16_t",
+        "int32_t",
+        "uint32_t",
+        "int64_t",
+        "uint64_t",
+        "intptr_t",
+        "uintptr_t",
+    ]
+)
+TYPE_WORDS = BUILTIN_WORDS | {"const", "volatile", "struct", "typename", "enum", "class"}
+
+CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An expression; `start` and `end` are offsets in the text (-1 where a macro made it)."""
+
+    start: int = field(default=-1, kw_only=True)
+    end: int = field(default=-1, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """A number, character or boolean literal, as written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """`a::b<args>::c`: `text` as written without template arguments' inside changed."""
+
+    text: str
+    """Without the template arguments of the last part."""
+    arguments: tuple[str, ...] | None = None
+    """Template arguments of the last part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """Prefix operators, `&` and `*` included."""
+
+    op: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Infix operators, comma and assignments excluded."""
+
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary(Node):
+    """`condition ? yes : no`."""
+
+    condition: Node
+    yes: Node
+    no: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """`callee(arguments)`: a function, a constructor or a functional cast."""
+
+    callee: Node
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Braces(Node):
+    """`{a, b}`, or `T{a, b}` with its type."""
+
+    items: tuple[Node, ...]
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Node):
+    """`(type)operand`, `static_cast<type>(operand)`."""
+
+    type: str
+    operand: Node
+    certain: bool = True
+    """False for `(name)(operand)`, which is a call where the name is no type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Node):
+    """`object.name` or `object->name`."""
+
+    object: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """`object[index]`."""
+
+    object: Node
+    index: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Sizeof(Node):
+    """`sizeof(text)` or `alignof(text)`: a type or an expression."""
+
+    text: str
+    operator: str = "sizeof"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(Node):
+    """What was not understood."""
+
+    why: str
+
+
+_PRECEDENCE = {
+    "||": 1,
+    "&&": 2,
+    "|": 3,
+    "^": 4,
+    "&": 5,
+    "==": 6,
+    "!=": 6,
+    "<": 7,
+    ">": 7,
+    "<=": 7,
+    ">=": 7,
+    "<<": 8,
+    ">>": 8,
+    "+": 9,
+    "-": 9,
+    "*": 10,
+    "/": 10,
+    "%": 10,
+}
+
+
+def parse(source: str | list[Token] | tuple[Token, ...]) -> Node:
+    """The expression in a text or in tokens."""
+    tokens = tokenize(source) if isinstance(source, str) else source
+    if not tokens:
+        return Opaque("empty")
+    if len(tokens) > MAX_EXPRESSION:
+        return Opaque("the expression is too long")
+    parser = _Parser(tokens)
+    try:
+        node = parser.ternary(0)
+    except _TooDeep:
+        return Opaque("the expression is nested too deeply")
+    if parser.at < len(tokens):
+        return Opaque("not an expression that is evaluated")
+    return node
+
+
+class _TooDeep(Exception):
+    pass
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token] | tuple[Token, ...]) -> None:
+        self.tokens = tokens
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> str:
+        index = self.at + ahead
+        if index < len(self.tokens):
+            token = self.tokens[index]
+            return token.text if token.kind in ("op", "name") else "\0" + token.kind
+        return ""
+
+    def span(self, start: int) -> tuple[int, int]:
+        first, last = self.tokens[min(start, len(self.tokens) - 1)], self.tokens[self.at - 1]
+        if first.start < 0 or last.start < 0:
+            return -1, -1
+        return first.start, last.start + len(last.text)
+
+    def ternary(self, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise _TooDeep
+        begin = self.at
+        condition = self.binary(1, depth + 1)
+        if self.peek() != "?":
+            return condition
+        self.at += 1
+        yes = self.ternary(depth + 1)
+        if self.peek() != ":":
+            return self.opaque("not an expression that is evaluated")
+        self.at += 1
+        no = self.ternary(depth + 1)
+        start, end = self.span(begin)
+        return Ternary(condition, yes, no, start=start, end=end)
+
+    def binary(self, level: int, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise _TooDeep
+        begin = self.at
+        left = self.unary(depth + 1)
+        while True:
+            op = self.peek()
+            precedence = _PRECEDENCE.get(op, 0)
+            if precedence < level:
+                return left
+            self.at += 1
+            right = self.binary(precedence + 1, depth + 1)
+            start, end = self.span(begin)
+            left = Binary(op, left, right, start=start, end=end)
+
+    def unary(self, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise _TooDeep
+        begin = self.at
+        op = self.peek()
+        if op in ("+", "-", "!", "~", "&", "*", "++", "--") and op:
+            self.at += 1
+            operand = self.unary(depth + 1)
+            start, end = self.span(begin)
+            return Unary(op, operand, start=start, end=end)
+        if op in ("sizeof", "alignof"):
+            return self.sizeof(op)
+        if op == "(":
+            cast = self.cast(depth)
+            if cast is not None:
+                return cast
+        return self.postfix(self.primary(depth), begin, depth)
+
+    def sizeof(self, operator: str) -> Node:
+        begin = self.at
+        self.at += 1
+        if self.peek() == "...":
+            return self.opaque("sizeof... is not evaluated")
+        if self.peek() == "(":
+            close = matching(self.tokens, self.at)
+            text = spelled(self.tokens[self.at + 1 : close])
+            self.at = min(close + 1, len(self.tokens))
+        else:
+            inner = self.at
+            self.unary(1)
+            text = spelled(self.tokens[inner : self.at])
+        start, end = self.span(begin)
+        return Sizeof(text, operator, start=start, end=end)
+
+    def cast(self, depth: int) -> Node | None:
+        """`(type) operand` at an opening bracket; None where it is a bracketed expression."""
+        begin = self.at
+        close = matching(self.tokens, begin)
+        inside = self.tokens[begin + 1 : close]
+        if close >= len(self.tokens) - 1 or not _may_be_type(inside):
+            return None
+        certain = any(t.text in TYPE_WORDS for t in inside) or inside[-1].text in ("*", "&")
+        following = self.tokens[close + 1]
+        starts_operand = following.kind in ("name", "number", "char") or following.text == "("
+        if not (starts_operand or (certain and following.text in ("-", "+", "~", "!", "&", "*"))):
+            return None
+        self.at = close + 1
+        operand = self.unary(depth + 1)
+        start, end = self.span(begin)
+        return Cast(spelled(inside), operand, certain, start=start, end=end)
+
+    def primary(self, depth: int) -> Node:
+        if self.at >= len(self.tokens):
+            return Opaque("empty")
+        token = self.tokens[self.at]
+        begin = self.at
+        if token.kind in ("number", "char", "string") or token.text in ("true", "false", "nullptr"):
+            self.at += 1
+            start, end = self.span(begin)
+            if token.kind == "string":
+                return Opaque("a string")
+            return Literal(token.text, start=start, end=end)
+        if token.text == "(":
+            return self.bracketed(depth)
+        if token.text == "{":
+            return Braces(self.items("{", depth), start=token.start, end=self.span(begin)[1])
+        if token.kind == "name" or token.text == "::":
+            return self.name(depth)
+        return self.opaque("not an expression that is evaluated")
+
+    def bracketed(self, depth: int) -> Node:
+        begin = self.at
+        self.at += 1
+        inner = self.ternary(depth + 1)
+        if self.peek() != ")":
+            return self.opaque("not an expression that is evaluated")
+        self.at += 1
+        start, end = self.span(begin)
+        if isinstance(inner, Literal | Name) and start >= 0:
+            return inner
+        return inner if start < 0 else _respan(inner, start, end)
+
+    def items(self, opening: str, depth: int) -> tuple[Node, ...]:
+        close = matching(self.tokens, self.at)
+        parts = split_arguments(self.tokens[self.at + 1 : close])
+        self.at = min(close + 1, len(self.tokens))
+        nodes = []
+        for part in parts:
+            if len(part) > 3 and part[0].text == "." and part[2].text == "=":
+                part = part[3:]
+            inner = _Parser(part)
+            node = inner.ternary(depth + 1) if part else Opaque("empty")
+            nodes.append(node if inner.at >= len(part) else Opaque("not evaluated"))
+        return tuple(nodes)
+
+    def name(self, depth: int) -> Node:
+        begin = self.at
+        word = self.peek()
+        if word in CASTS and self.peek(1) == "<":
+            return self.named_cast(depth)
+        if word in BUILTIN_WORDS or word in ("const", "unsigned", "signed"):
+            return self.builtin_type(depth)
+        if word == "typename":
+            self.at += 1
+        text: list[str] = []
+        arguments: tuple[str, ...] | None = None
+        if self.peek() == "::":
+            self.at += 1
+        while self.at < len(self.tokens) and self.tokens[self.at].kind == "name":
+            if self.peek() == "template":
+                self.at += 1
+                continue
+            if arguments is not None:
+                text[-1] += f"<{','.join(arguments)}>"
+            text.append(self.peek())
+            self.at += 1
+            arguments = self.template_arguments()
+            if self.peek() != "::":
+                break
+            self.at += 1
+        if not text:
+            return self.opaque("not an expression that is evaluated")
+        start, end = self.span(begin)
+        return Name("::".join(text), arguments, start=start, end=end)
+
+    def builtin_type(self, depth: int) -> Node:
+        """`unsigned int(x)`, `int{x}`."""
+        begin = self.at
+        while self.peek() in BUILTIN_WORDS or self.peek() in ("const", "unsigned", "signed"):
+            self.at += 1
+        text = spelled(self.tokens[begin : self.at])
+        if self.peek() == "(":
+            arguments = self.items("(", depth)
+        elif self.peek() == "{":
+            arguments = self.items("{", depth)
+        else:
+            return self.opaque("a type")
+        start, end = self.span(begin)
+        if len(arguments) > 1:
+            return Opaque("not an expression that is evaluated")
+        operand = arguments[0] if arguments else Literal("0")
+        return Cast(text, operand, start=start, end=end)
+
+    def named_cast(self, depth: int) -> Node:
+        begin = self.at
+        self.at += 1
+        arguments = self.template_arguments()
+        if arguments is None or len(arguments) != 1 or self.peek() != "(":
+            return self.opaque("not an expression that is evaluated")
+        operands = self.items("(", depth)
+        start, end = self.span(begin)
+        if len(operands) != 1:
+            return Opaque("not an expression that is evaluated")
+        return Cast(arguments[0], operands[0], start=start, end=end)
+
+    def template_arguments(self) -> tuple[str, ...] | None:
+        """The template arguments at `<`, where it is no comparison; moves behind them."""
+        found = template_arguments(self.tokens, self.at)
+        if found is None:
+            return None
+        arguments, self.at = found
+        return arguments
+
+    def postfix(self, node: Node, begin: int, depth: int) -> Node:
+        while self.at < len(self.tokens):
+            op = self.peek()
+            if op == "(":
+                arguments = self.items("(", depth)
+                start, end = self.span(begin)
+                node = Call(node, arguments, start=start, end=end)
+            elif op == "[":
+                close = matching(self.tokens, self.at)
+                index = parse(list(self.tokens[self.at + 1 : close]))
+                self.at = min(close + 1, len(self.tokens))
+                start, end = self.span(begin)
+                node = Index(node, index, start=start, end=end)
+            elif op in (".", "->"):
+                self.at += 1
+                if self.peek() == "template":
+                    self.at += 1
+                if self.at >= len(self.tokens) or self.tokens[self.at].kind != "name":
+                    return self.opaque("not an expression that is evaluated")
+                name = self.tokens[self.at].text
+                self.at += 1
+                self.template_arguments()
+                start, end = self.span(begin)
+                node = Member(node, name, start=start, end=end)
+            elif op == "{" and isinstance(node, Name):
+                items = self.items("{", depth)
+                start, end = self.span(begin)
+                written = node.text
+                if node.arguments is not None:
+                    written += f"<{','.join(node.arguments)}>"
+                node = Braces(items, written, start=start, end=end)
+            elif op in ("++", "--"):
+                return self.opaque("changes its operand")
+            else:
+                return node
+        return node
+
+    def opaque(self, why: str) -> Node:
+        """Gives up on the rest."""
+        self.at = len(self.tokens)
+        return Opaque(why)
+
+
+def template_arguments(
+    tokens: list[Token] | tuple[Token, ...], at: int
+) -> tuple[tuple[str, ...], int] | None:
+    """Template arguments that begin at `at` and the index behind them; None for a comparison."""
+    if at >= len(tokens) or tokens[at].text != "<":
+        return None
+    depth = 0
+    brackets = 0
+    parts: list[list[Token]] = [[]]
+    for index in range(at, min(len(tokens), at + 400)):
+        token = tokens[index]
+        text = token.text if token.kind == "op" else ""
+        if text in ("&&", "||", ";", "?", "{", "}") and brackets == 0:
+            return None
+        if text in ("(", "["):
+            brackets += 1
+        elif text in (")", "]"):
+            brackets -= 1
+            if brackets < 0:
+                return None
+        elif brackets == 0 and text == "<":
+            depth += 1
+            if depth == 1:
+                continue
+        elif brackets == 0 and text in (">", ">>"):
+            closing = len(text)
+            if closing > depth:
+                return None
+            if depth == closing:
+                if closing == 2:
+                    parts[-1].append(Token("op", ">", token.start))
+                return _closed(tokens, parts, index + 1)
+            depth -= closing
+        elif brackets == 0 and depth == 1 and text == ",":
+            parts.append([])
+            continue
+        parts[-1].append(token)
+    return None
+
+
+def _closed(
+    tokens: list[Token] | tuple[Token, ...], parts: list[list[Token]], after: int
+) -> tuple[tuple[str, ...], int] | None:
+    following = tokens[after] if after < len(tokens) else None
+    if following is not None and (following.kind in ("name", "number", "char", "string")):
+        return None
+    return tuple(spelled(part) for part in parts if part), after
+
+
+def _may_be_type(tokens: list[Token] | tuple[Token, ...]) -> bool:
+    """Whether the tokens between brackets can be a type: names, `::`, template arguments, `*`."""
+    if not tokens:
+        return False
+    index = 0
+    seen_name = False
+    while index < len(tokens):
+        token = tokens[index]
+        if token.kind == "name":
+            if token.text in ("sizeof", "true", "false", "nullptr", "this"):
+                return False
+            if seen_name and token.text not in TYPE_WORDS:
+                previous = tokens[index - 1].text
+                if previous != "::" and previous not in TYPE_WORDS:
+                    return False
+            seen_name = True
+            index += 1
+            found = template_arguments(tokens, index)
+            if found is not None:
+                index = found[1]
+            continue
+        if token.text == "::":
+            index += 1
+            continue
+        if token.text in ("*", "&") and seen_name:
+            return all(t.text in ("*", "&", "const") for t in tokens[index:])
+        return False
+    return seen_name
+
+
+def _respan(node: Node, start: int, end: int) -> Node:
+    from dataclasses import replace
+
+    return replace(node, start=start, end=end)

@@ -1,0 +1,86 @@
+"""Which file an `#include` means: what is near first, then the workspace, never the toolkit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+USUAL_FOLDERS = ("", "include", "inc", "src", "source", "csrc", "common", "Common", "common/inc")
+"""Folders below a workspace's root where headers are kept, tried after the `-I` ones."""
+
+NOT_ENTERED = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/usr/lib/")
+"""System and toolkit headers: what they define is known to the model, not read."""
+
+
+class IncludeResolver:
+    """Resolves includes against the including file's folder, `-I` folders and the workspace."""
+
+    def __init__(
+        self,
+        root: str | None,
+        include_dirs: Sequence[str],
+        exists: Callable[[str], bool],
+    ) -> None:
+        self._dirs = [os.path.abspath(path) for path in include_dirs]  # noqa: PTH100 -- no links
+        if root is not None:
+            self._dirs += [os.path.normpath(os.path.join(root, d)) for d in USUAL_FOLDERS]  # noqa: PTH118
+        self._exists = exists
+        self._known: dict[str, set[str]] = {}
+        self._cache: dict[tuple[str, str], str | None] = {}
+
+    def add(self, path: str) -> None:
+        """Makes a file of the workspace findable by the end of its path."""
+        names = self._known.setdefault(os.path.basename(path), set())  # noqa: PTH119
+        if path not in names:
+            names.add(path)
+            self._cache.clear()
+
+    def remove(self, path: str) -> None:
+        """Forgets a file."""
+        self._known.get(os.path.basename(path), set()).discard(path)  # noqa: PTH119
+        self._cache.clear()
+
+    def resolve(self, target: str, source: str) -> str | None:
+        """The file that `#include "target"` in `source` means; None where it is not in view."""
+        folder = os.path.dirname(source)  # noqa: PTH120
+        key = (folder, target)
+        if key not in self._cache:
+            self._cache[key] = self._resolve(target, folder)
+        return self._cache[key]
+
+    def _resolve(self, target: str, folder: str) -> str | None:
+        if not target or "\0" in target:
+            return None
+        for base in (folder, *self._dirs):
+            path = os.path.normpath(os.path.join(base, target))  # noqa: PTH118
+            if self._is_known(path) or self._exists(path):
+                return None if path.startswith(NOT_ENTERED) else path
+        return self._by_end(target, folder)
+
+    def _is_known(self, path: str) -> bool:
+        return path in self._known.get(os.path.basename(path), ())  # noqa: PTH119
+
+    def _by_end(self, target: str, folder: str) -> str | None:
+        """The one workspace file whose path ends like this; the nearest of several, if one is."""
+        wanted = [part for part in PurePath(target).parts if part not in ("..", ".")]
+        if not wanted:
+            return None
+        found = [
+            path
+            for path in self._known.get(wanted[-1], ())
+            if list(PurePath(path).parts[-len(wanted) :]) == wanted
+        ]
+        if len(found) <= 1:
+            return found[0] if found else None
+        shared = {path: len(_shared_folders(path, folder)) for path in found}
+        best = max(shared.values())
+        nearest = [path for path, length in shared.items() if length == best]
+        return nearest[0] if len(nearest) == 1 else None
+
+
+def _shared_folders(path: str, folder: str) -> str:
+    try:
+        return os.path.commonpath([path, folder])
+    except ValueError:
+        return ""

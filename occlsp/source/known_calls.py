@@ -1,0 +1,84 @@
+"""Calls whose effect on variables is known: queries of the runtime, and what leaves them alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from occlsp.source import types
+from occlsp.source.lexer import Token, split_arguments
+from occlsp.source.numbers import INT, unknown
+from occlsp.source.view import View
+
+if TYPE_CHECKING:
+    from occlsp.source.flow import FlowScope, Interpreter
+
+_POTENTIAL = re.compile(r"^(?:cuda|cu|hip)OccupancyMaxPotentialBlockSize\w*$")
+_QUERY = re.compile(
+    r"^(?:cuda|cu|hip)(?:DeviceGetAttribute|OccupancyMax\w+|OccupancyAvailable\w+|"
+    r"GetDeviceProperties\w*|DeviceGet\w*|GetDevice\w*|FuncGetAttributes?|RuntimeGetVersion|"
+    r"DriverGetVersion|DeviceComputeCapability)$"
+)
+
+_COPIES = re.compile(
+    r"^(?:cuda|cu|cudnn|cublas|nccl|hip|mem|str|f?printf|snprintf|sprintf|assert|static_assert|"
+    r"make_|get_|is_|div_?up|divup|ceil|round|min|max|std|check|Check|size|emplace|push_back|"
+    r"malloc|free|fill|accumulate|transform|reserve|resize|set_|at$|empty|zeros|data_ptr|"
+    r"[A-Z][A-Z0-9_]+$)"
+)
+"""Functions by whose names nobody expects their arguments to change: C interfaces (which cannot
+take references), containers, macros that check."""
+
+
+def apply_known_call(tokens: Sequence[Token], interpreter: Interpreter, scope: FlowScope) -> bool:
+    """Applies a query of the runtime that the statement makes; False where it makes none."""
+    for index, token in enumerate(tokens):
+        if token.kind != "name" or index + 1 >= len(tokens):
+            continue
+        if not _QUERY.match(token.text):
+            continue
+        opening = next((i for i in range(index + 1, len(tokens)) if tokens[i].text == "("), None)
+        if opening is None:
+            return False
+        from occlsp.source.lexer import matching
+
+        inside = tokens[opening + 1 : matching(tokens, opening)]
+        arguments = split_arguments(inside)
+        results = 2 if _POTENTIAL.match(token.text) else 1
+        for argument in arguments[:results]:
+            _answer(argument, token.text, interpreter)
+        return True
+    return False
+
+
+def _answer(argument: list[Token], call: str, interpreter: Interpreter) -> None:
+    """The variable that a query writes to."""
+    name = next((t.text for t in argument if t.kind == "name"), None)
+    if name is None:
+        return
+    path = "".join(t.text for t in argument if t.text not in ("&", "(", ")", "*"))
+    interpreter.spoil(name, f"{name} is asked of the runtime")
+    answer = replace(
+        unknown(f"{call}() answers it at run time", INT, device=True),
+        occupancy=_POTENTIAL.match(call) is not None,
+    )
+    interpreter.state.variables[path if path.isidentifier() or "." in path else name] = answer
+
+
+def may_change(callee: str, position: int, view: View) -> bool:
+    """Whether a call may change the variable that it is given by name."""
+    last = callee.rsplit("::", 1)[-1]
+    found = view.functions(last)
+    if found:
+        return any(
+            position < len(item.function.parameters)
+            and types.is_reference(item.function.parameters[position].type)
+            for _, item in found
+        )
+    if view.kernels(last) or _COPIES.match(last) or types.size(last) is not None:
+        return False
+    if view.defines(last):
+        return False
+    return not last[:1].isupper()

@@ -1,0 +1,109 @@
+"""Tokens of C++ expressions and statements: enough to evaluate, never an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_TOKENS = 20_000
+"""A longer text is no expression that anybody wrote: what is beyond is dropped."""
+
+_TOKEN = re.compile(
+    r"""(?P<name>[A-Za-z_$]\w*)
+    |(?P<number>0[xX][0-9a-fA-F']+[uUlLzZ]*
+        |0[bB][01']+[uUlLzZ]*
+        |(?:\d(?:'?\d)*)?\.\d+(?:[eE][+-]?\d+)?[fFlL]?
+        |\d(?:'?\d)*\.?(?:[eE][+-]?\d+)[fFlL]?
+        |\d(?:'?\d)*\.[fFlL]?
+        |\d(?:'?\d)*(?:[uUlLzZ]*|[fF]))
+    |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<char>'(?:[^'\\\n]|\\.)+')
+    |(?P<op><<=|>>=|\.\.\.|->\*|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#
+        |[-+*/%&|^~!?:=<>().,;{}\[\]\#])
+    """,
+    re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """One token. `kind` is "name", "number", "string", "char" or "op"."""
+
+    kind: str
+    text: str
+    start: int
+    """Where it starts in the text that was lexed; -1 where a macro's body made it."""
+
+
+MAX_CACHED = 160
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of `text`; characters that start none are skipped."""
+    return _short(text) if len(text) <= MAX_CACHED else _tokenize(text)
+
+
+def _tokenize(text: str) -> tuple[Token, ...]:
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        tokens.append(Token(match.lastgroup or "op", match.group(), match.start()))
+        if len(tokens) >= MAX_TOKENS:
+            break
+    return tuple(tokens)
+
+
+_short = lru_cache(maxsize=8192)(_tokenize)
+
+
+def spelled(tokens: Sequence[Token]) -> str:
+    """The tokens as text, with spaces only where two would grow together."""
+    parts: list[str] = []
+    previous = ""
+    for token in tokens:
+        if previous and _glues(previous, token.text):
+            parts.append(" ")
+        parts.append(token.text)
+        previous = token.text
+    return "".join(parts)
+
+
+def _glues(left: str, right: str) -> bool:
+    word_left = left[-1].isalnum() or left[-1] in "_$"
+    word_right = right[0].isalnum() or right[0] in "_$"
+    if word_left or word_right:
+        return word_left and word_right
+    return left[-1] in "+-<>&|:=!*/#." and right[0] in "+-<>&|:=*/#."
+
+
+def matching(tokens: Sequence[Token], start: int) -> int:
+    """Index of the bracket that closes the one at `start`; the end where there is none."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        text = tokens[index].text
+        if tokens[index].kind != "op":
+            continue
+        if text in "([{":
+            depth += 1
+        elif text in ")]}":
+            depth -= 1
+            if depth == 0:
+                return index
+    return len(tokens)
+
+
+def split_arguments(tokens: Sequence[Token]) -> list[list[Token]]:
+    """The tokens between commas that stand in no bracket."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token.kind == "op":
+            if token.text in "([{":
+                depth += 1
+            elif token.text in ")]}":
+                depth -= 1
+            elif token.text == "," and depth == 0:
+                parts.append([])
+                continue
+        parts[-1].append(token)
+    return parts if len(parts) > 1 or parts[0] else []

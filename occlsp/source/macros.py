@@ -1,0 +1,421 @@
+"""Macros: which definition holds at a place, expansion, and the preprocessor's conditions.
+
+A condition is true, false or not known (`None`). What depends on the compiler or the platform
+is not known: then every branch counts, and a macro has several definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from occlsp.source import expressions as ast
+from occlsp.source.lexer import Token, matching, split_arguments, tokenize
+from occlsp.source.numbers import Number, among, binary, known, unary, unknown
+from occlsp.source.syntax import Condition, Define, Expr
+from occlsp.source.text import Span
+
+MAX_ALTERNATIVES = 8
+MAX_EXPANSION = 20_000
+"""Tokens that an expansion may have: more is not read."""
+
+NOT_FOR_NVIDIA = frozenset(
+    [
+        "USE_ROCM",
+        "__HIP__",
+        "__HIPCC__",
+        "__HIP_PLATFORM_AMD__",
+        "__HIP_PLATFORM_HCC__",
+        "__HIP_DEVICE_COMPILE__",
+        "GGML_USE_HIP",
+        "GGML_USE_MUSA",
+        "__MUSACC__",
+        "__MUSA_ARCH__",
+        "HIPIFY",
+        "__AMDGCN__",
+        "TORCH_HIP_VERSION",
+        "BUILD_AS_HIP",
+        "USE_MUSA",
+        "__INTELLISENSE__",
+        "__CUDACC_RTC__",
+        "HIP_VERSION",
+        "TCNN_HIP",
+    ]
+)
+"""Never defined in a build for NVIDIA by nvcc."""
+
+DEFINED_BY_NVCC = frozenset({"__CUDACC__", "__NVCC__", "__cplusplus"})
+
+DEPENDS_ON_BUILD = frozenset(
+    [
+        "__CUDA_ARCH__",
+        "CUDA_VERSION",
+        "CUDART_VERSION",
+        "__CUDACC_VER_MAJOR__",
+        "__CUDACC_VER_MINOR__",
+        "__CUDACC_VER_BUILD__",
+        "_WIN32",
+        "WIN32",
+        "_WIN64",
+        "_MSC_VER",
+        "__GNUC__",
+        "__clang__",
+        "__APPLE__",
+        "__linux__",
+        "__cplusplus",
+        "_MSVC_LANG",
+        "NDEBUG",
+        "_DEBUG",
+        "__CUDA_ARCH_FEAT_SM90_ALL",
+        "__CUDA_ARCH_LIST__",
+        "CUB_PTX_ARCH",
+        "__CUDA_ARCH_SPECIFIC__",
+        "__CUDA_ARCH_FAMILY_SPECIFIC__",
+        "__x86_64__",
+        "__aarch64__",
+        "__QNX__",
+        "CUDNN_VERSION",
+        "CUDNN_MAJOR",
+        "TORCH_VERSION_MAJOR",
+        "TORCH_VERSION_MINOR",
+        "__CUDACC_DEBUG__",
+    ]
+)
+"""Defined or not, and as what, by the compiler, the platform or the build."""
+
+
+class Place(NamedTuple):
+    """Where a name is used: what is defined later in the same file does not count."""
+
+    path: str
+    offset: int
+
+
+class Definition(NamedTuple):
+    """A `#define` and the file that it is in."""
+
+    path: str
+    define: Define
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """What a macro can be at a place: its definitions, and whether it may be undefined."""
+
+    definitions: tuple[Definition, ...] = ()
+    undefined: bool = True
+
+    @property
+    def is_defined(self) -> bool | None:
+        """Whether `defined(name)` holds."""
+        if not self.definitions:
+            return False
+        return None if self.undefined else True
+
+
+_NOTHING = Alternatives()
+
+
+class Macros:
+    """The macros that one file sees: its own and those of what it includes, in order."""
+
+    def __init__(
+        self,
+        definitions: Callable[[str], Sequence[Definition]],
+        predefined: dict[str, str],
+    ) -> None:
+        self._definitions = definitions
+        self._predefined = {
+            name: Definition("", Define(name, None, Expr(value, Span(0, 0))))
+            for name, value in predefined.items()
+        }
+        self._cache: dict[tuple[str, Place | None], Alternatives] = {}
+        self._conditions: dict[tuple[str, str, int], bool | None] = {}
+        self._open: dict[str, Alternatives] = {}
+
+    def alternatives(self, name: str, at: Place) -> Alternatives:
+        """What `name` can be at a place."""
+        found = self._definitions(name)
+        given = self._predefined.get(name)
+        if not found and given is None:
+            return _NOTHING
+        if name in self._open:
+            return self._open[name]
+        local = any(item.path == at.path for item in found)
+        key = (name, at if local else None)
+        if key not in self._cache:
+            self._cache[key] = self._resolve(name, found, at)
+        return self._cache[key]
+
+    def _resolve(self, name: str, found: Sequence[Definition], at: Place) -> Alternatives:
+        given = self._predefined.get(name)
+        now = Alternatives((given,), undefined=False) if given is not None else _NOTHING
+        for item in found:
+            if item.path == at.path and item.define.body.span.start > at.offset:
+                continue
+            self._open[name] = now
+            try:
+                active = self.active(item.define.conditions, item.path)
+            finally:
+                del self._open[name]
+            if active is False:
+                continue
+            if item.define.undefined:
+                now = _NOTHING if active else Alternatives(now.definitions)
+            elif active:
+                now = Alternatives((item,), undefined=False)
+            elif len(now.definitions) < MAX_ALTERNATIVES:
+                now = Alternatives((*now.definitions, item), undefined=now.undefined)
+        return now
+
+    def is_defined(self, name: str, at: Place) -> bool | None:
+        """Whether `defined(name)` holds at a place."""
+        if name in NOT_FOR_NVIDIA:
+            return False
+        if name in DEFINED_BY_NVCC:
+            return True
+        found = self.alternatives(name, at).is_defined
+        return None if found is False and name in DEPENDS_ON_BUILD else found
+
+    def active(self, conditions: Sequence[Condition], path: str) -> bool | None:
+        """Whether all conditions hold, each at its own place in `path`."""
+        result: bool | None = True
+        for condition in conditions:
+            key = (condition.text, path, condition.span.start)
+            if self._open or key not in self._conditions:
+                holds = self.holds(condition.text, Place(path, condition.span.start))
+                if not self._open:
+                    self._conditions[key] = holds
+            else:
+                holds = self._conditions[key]
+            if holds is False:
+                return False
+            result = result if holds else None
+        return result
+
+    def holds(self, text: str, at: Place) -> bool | None:
+        """Whether a preprocessor condition holds."""
+        if text.strip() in ("0", "1"):
+            return text.strip() == "1"
+        tokens = self._with_defined(tokenize(text), at)
+        results = set()
+        for expanded in self._variants(tokens, at):
+            value = _evaluate(ast.parse(expanded), 0)
+            results.add(None if value.value is None else value.value != 0)
+        return results.pop() if len(results) == 1 else None
+
+    def _with_defined(self, tokens: Sequence[Token], at: Place) -> list[Token]:
+        """`defined X` and `__has_include(…)` replaced by 0, 1 or a name that is not known."""
+        result: list[Token] = []
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            if token.text.startswith("__has_"):
+                opened = index + 1 < len(tokens) and tokens[index + 1].text == "("
+                index = matching(tokens, index + 1) + 1 if opened else index + 1
+                result.append(Token("name", _UNKNOWN, -1))
+                continue
+            if token.text != "defined" or index + 1 >= len(tokens):
+                result.append(token)
+                index += 1
+                continue
+            bracketed = tokens[index + 1].text == "("
+            name = tokens[min(index + 1 + bracketed, len(tokens) - 1)].text
+            holds = self.is_defined(name, at)
+            text = _UNKNOWN if holds is None else str(int(holds))
+            result.append(Token("name" if holds is None else "number", text, -1))
+            index += 4 if bracketed else 2
+        return result
+
+    def nodes(self, text: str, at: Place) -> tuple[ast.Node, ...]:
+        """The trees that an expression can be, macros expanded."""
+        tokens = tokenize(text)
+        return tuple(ast.parse(variant) for variant in self._variants(tokens, at))
+
+    def variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
+        """The token lists that an expansion of `tokens` can give."""
+        return self._variants(tokens, at)
+
+    def _variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
+        first = _Expansion(self, at, {})
+        expanded = first.expand(list(tokens), frozenset())
+        if not first.ambiguous:
+            return [expanded]
+        names = list(first.ambiguous)[:3]
+        choices = [range(first.ambiguous[name]) for name in names]
+        variants = []
+        for choice in list(product(*choices))[:MAX_ALTERNATIVES]:
+            chosen = dict(zip(names, choice, strict=True))
+            again = _Expansion(self, at, chosen)
+            variants.append(again.expand(list(tokens), frozenset()))
+        return variants
+
+    def simple(self, text: str, at: Place) -> Definition | None:
+        """The one object-like macro that `text` is nothing but the name of."""
+        tokens = tokenize(text)
+        while len(tokens) > 2 and tokens[0].text == "(" and matching(tokens, 0) == len(tokens) - 1:
+            tokens = tokens[1:-1]
+        if len(tokens) != 1 or tokens[0].kind != "name":
+            return None
+        found = self.alternatives(tokens[0].text, at)
+        if len(found.definitions) != 1 or found.definitions[0].define.parameters is not None:
+            return None
+        return found.definitions[0]
+
+
+_UNKNOWN = "__occlsp_not_known"
+
+
+class _Expansion:
+    """One expansion, with one choice among the definitions of ambiguous macros."""
+
+    def __init__(self, macros: Macros, at: Place, choice: dict[str, int]) -> None:
+        self.macros = macros
+        self.at = at
+        self.choice = choice
+        self.ambiguous: dict[str, int] = {}
+        self.size = 0
+
+    def expand(self, tokens: list[Token], hidden: frozenset[str]) -> list[Token]:
+        result: list[Token] = []
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            define = None
+            if token.kind == "name" and token.text not in hidden:
+                define = self.definition(token.text)
+            if define is None or self.size > MAX_EXPANSION or len(hidden) > 64:
+                result.append(token)
+                self.size += 1
+                index += 1
+                continue
+            inside = hidden | {token.text}
+            if define.parameters is None:
+                body = list(_body(define.body.text))
+                result.extend(self.expand(body, inside))
+                index += 1
+                continue
+            if index + 1 >= len(tokens) or tokens[index + 1].text != "(":
+                result.append(token)
+                index += 1
+                continue
+            close = matching(tokens, index + 1)
+            arguments = split_arguments(tokens[index + 2 : close])
+            substituted = self.substitute(define, arguments, hidden)
+            result.extend(self.expand(substituted, inside))
+            index = close + 1
+        return result
+
+    def definition(self, name: str) -> Define | None:
+        definitions = self.macros.alternatives(name, self.at).definitions
+        if not definitions:
+            return None
+        if len(definitions) > 1:
+            self.ambiguous[name] = len(definitions)
+        return definitions[min(self.choice.get(name, 0), len(definitions) - 1)].define
+
+    def substitute(
+        self, define: Define, arguments: list[list[Token]], hidden: frozenset[str]
+    ) -> list[Token]:
+        named = bind(define, arguments)
+        body = _body(define.body.text)
+        result: list[Token] = []
+        index = 0
+        while index < len(body):
+            token = body[index]
+            following = body[index + 1].text if index + 1 < len(body) else ""
+            if token.text == "#" and following in named:
+                result.append(Token("string", '""', -1))
+                index += 2
+                continue
+            if token.text == "##" and result and index + 1 < len(body):
+                pasted = named.get(following)
+                right = pasted if pasted is not None else [body[index + 1]]
+                _paste(result, right)
+                index += 2
+                continue
+            if token.text == "__VA_OPT__" and following == "(":
+                close = matching(body, index + 1)
+                if named.get("__VA_ARGS__"):
+                    result.extend(body[index + 2 : close])
+                index = close + 1
+                continue
+            if token.kind == "name" and token.text in named:
+                argument = named[token.text]
+                if following != "##":
+                    argument = self.expand(list(argument), hidden)
+                result.extend(argument)
+            else:
+                result.append(token)
+            index += 1
+        return result
+
+
+def bind(define: Define, arguments: list[list[Token]]) -> dict[str, list[Token]]:
+    """A macro's parameters with the tokens given for them; `__VA_ARGS__` with the rest."""
+    parameters = define.parameters or ()
+    named: dict[str, list[Token]] = {}
+    for position, parameter in enumerate(parameters):
+        if parameter.endswith("..."):
+            rest: list[Token] = []
+            for offset, argument in enumerate(arguments[position:]):
+                if offset:
+                    rest.append(Token("op", ",", -1))
+                rest.extend(argument)
+            named[parameter.removesuffix("...").strip() or "__VA_ARGS__"] = rest
+            break
+        named[parameter] = arguments[position] if position < len(arguments) else []
+    return named
+
+
+def _paste(result: list[Token], right: list[Token]) -> None:
+    if not right:
+        return
+    left = result.pop()
+    joined = tokenize(left.text + right[0].text)
+    if len(joined) == 1:
+        result.append(Token(joined[0].kind, joined[0].text, -1))
+    elif left.text == ",":
+        result.extend([left, right[0]])
+    else:
+        result.extend(Token(t.kind, t.text, -1) for t in joined)
+    result.extend(right[1:])
+
+
+def _body(text: str) -> tuple[Token, ...]:
+    return tuple(
+        Token(token.kind, token.text, -1) for token in tokenize(text.replace("\\\n", "  "))
+    )
+
+
+def _evaluate(node: ast.Node, depth: int) -> Number:
+    """A preprocessor expression: names that are left are 0, unless the build decides them."""
+    if depth > ast.MAX_DEPTH:
+        return unknown("nested too deeply")
+    match node:
+        case ast.Literal():
+            from occlsp.source.evaluate import literal
+
+            value = literal(node.text)
+            return value if isinstance(value, Number) else unknown("no integer")
+        case ast.Name():
+            if node.text == _UNKNOWN:
+                return among((0, 1), None)
+            if node.text in DEPENDS_ON_BUILD:
+                return unknown("depends on the build")
+            return known(0)
+        case ast.Unary():
+            return unary(node.op, _evaluate(node.operand, depth + 1))
+        case ast.Binary():
+            left = _evaluate(node.left, depth + 1)
+            right = _evaluate(node.right, depth + 1)
+            return binary(node.op, left, right)
+        case ast.Ternary():
+            condition = _evaluate(node.condition, depth + 1)
+            if condition.value is None:
+                return unknown("depends on a condition")
+            return _evaluate(node.yes if condition.value else node.no, depth + 1)
+        case _:
+            return unknown("not a condition that is evaluated")

@@ -1,0 +1,503 @@
+"""What names mean outside of function bodies: constants, types, functions, template parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from occlsp.source import expressions as ast
+from occlsp.source import types
+from occlsp.source.evaluate import Budget, Where, evaluate, to_integer
+from occlsp.source.facts import Definition, TemplateParameter
+from occlsp.source.macros import Place as At
+from occlsp.source.numbers import Number, binary, known, unknown
+from occlsp.source.syntax import Constant, Expr, Parameter, TypeAlias
+from occlsp.source.text import Span
+from occlsp.source.values import (
+    Abstract,
+    Dim,
+    KernelName,
+    Kernels,
+    Lambda,
+    defined_at,
+    join_values,
+    to_number,
+)
+from occlsp.source.view import Callable_, View, base_names, only_return, parts, scope_names
+
+Binding = Abstract | str
+"""A template parameter's argument: a value, or a type as text."""
+
+Found = TypeVar("Found", tuple[str, Constant], tuple[str, Callable_], tuple[str, TypeAlias])
+"""A declaration and the file that it is in."""
+
+MAX_ALIASES = 8
+MAX_CANDIDATES = 12
+
+
+class StaticScope:
+    """The scope of a constant's initialiser, a kernel's head or a function's single return."""
+
+    def __init__(
+        self,
+        view: View,
+        at: At,
+        scope: Sequence[str] = (),
+        template: dict[str, Binding] | None = None,
+        variables: dict[str, Abstract] | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.view = view
+        self.at = at
+        self.scope = tuple(part for part in scope if part)
+        self.template = template or {}
+        self.variables = variables or {}
+        self.budget = budget or Budget()
+
+    def variable(self, name: str) -> Abstract | None:
+        """Variables first, then template parameters."""
+        value = self.variables.get(name)
+        if value is not None:
+            return value
+        bound = self.template.get(name)
+        return bound if bound is not None and not isinstance(bound, str) else None
+
+    def member(self, key: str) -> Abstract | None:
+        """Fields of locals."""
+        return self.variables.get(key)
+
+    def nodes(self, text: str) -> Sequence[ast.Node]:
+        """Trees of a text, macros expanded."""
+        return self.view.macros.nodes(text, self.at)
+
+    def evaluate(self, expr: Expr) -> Abstract:
+        """What an expression of this file can be, with the place that makes it."""
+        return evaluate_text(expr, self, self.at.path)
+
+    # Constants
+
+    def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
+        """A constant, an enumerator, or a kernel's name."""
+        qualified = self.resolved_parts(name)
+        last = qualified[-1][0] if qualified else name
+        found = self.candidates(self.view.constants(last), qualified[:-1])
+        if found:
+            bound = qualified[-2][1] if len(qualified) > 1 else arguments
+            return self.joined(found, bound, qualified)
+        if self.view.is_kernel(last) and (len(qualified) > 1 or last not in self.template):
+            return Kernels((KernelName(name, arguments),))
+        return None
+
+    def joined(
+        self,
+        found: list[tuple[str, Constant]],
+        arguments: tuple[str, ...] | None,
+        qualified: Sequence[tuple[str, tuple[str, ...] | None]],
+    ) -> Abstract:
+        """Several declarations (specialisations, branches of `#if`): any of their values."""
+        if len(found) > MAX_CANDIDATES:
+            return unknown("declared in many places")
+        result: Abstract | None = None
+        for path, constant in found:
+            value = self.constant_value(path, constant, arguments)
+            result = value if result is None else join_values(result, value, "differs")
+        assert result is not None
+        return result
+
+    def constant_value(
+        self, path: str, constant: Constant, arguments: tuple[str, ...] | None
+    ) -> Abstract:
+        """The value of one declaration."""
+        view = self.view
+        key = (path, constant.value.span.start if constant.value else id(constant))
+        if not constant.is_constexpr and not _is_constant(constant):
+            return unknown(f"{constant.name} is a variable, not a constant")
+        if key in view.evaluating:
+            return unknown(f"{constant.name} refers to itself")
+        plain = not constant.template_parameters
+        if plain and key in view.constant_values:
+            return view.constant_values[key]  # type: ignore[return-value]
+        view.evaluating.add(key)
+        try:
+            value = self._constant_value(path, constant, arguments)
+        finally:
+            view.evaluating.discard(key)
+        if plain and self.budget.steps > 0:
+            view.constant_values[key] = value
+        return value
+
+    def _constant_value(
+        self, path: str, constant: Constant, arguments: tuple[str, ...] | None
+    ) -> Abstract:
+        template = self.bind(constant.template_parameters, arguments)
+        if constant.scope[-1:] == self.scope[-1:] and arguments is None:
+            template = {**template, **self.template}
+        if constant.value is None:
+            return self.enumerator(path, constant)
+        at = At(path, constant.value.span.start)
+        scope = StaticScope(self.view, at, constant.scope, template, budget=self.budget)
+        value = evaluate_text(constant.value, scope, path)
+        value = converted(value, constant.type, scope)
+        return named(value, path, constant.value.span, constant.name)
+
+    def enumerator(self, path: str, constant: Constant) -> Abstract:
+        """An enumerator without a value: one more than the last."""
+        count = 0
+        index = self.view.index_of(path)
+        current = constant
+        while current.value is None and current.previous is not None and index is not None:
+            current = index.all_constants[current.previous]
+            count += 1
+            if count > 10_000:
+                return unknown("a long enumeration")
+        if current.value is None:
+            return known(count)
+        first = self.constant_value(path, current, None)
+        return replace(binary("+", to_number(first), known(count)), definition=None)
+
+    def candidates(
+        self, found: list[Found], qualifiers: Sequence[tuple[str, tuple[str, ...] | None]]
+    ) -> list[Found]:
+        """The declarations that a name with these qualifiers can mean here."""
+        names = tuple(part for part, _ in qualifiers)
+        if names:
+            matching = [i for i in found if _scope_of(i[1])[-len(names) :] == names]
+            if matching or not found:
+                return matching
+            return self.inherited(found, names)
+        by_depth: dict[int, list[Found]] = {}
+        for item in found:
+            scope = _scope_of(item[1])
+            if scope == self.scope[: len(scope)] or "::".join(scope) in self.view.namespaces:
+                by_depth.setdefault(len(scope), []).append(item)
+        if by_depth:
+            return by_depth[max(by_depth)]
+        for depth in range(len(self.scope), 0, -1):
+            inherited = self.inherited(found, self.scope[depth - 1 : depth])
+            if inherited:
+                return inherited
+        return []
+
+    def inherited(self, found: list[Found], names: tuple[str, ...]) -> list[Found]:
+        """Members of the bases of a class."""
+        current = names[-1]
+        for _ in range(MAX_ALIASES):
+            clause = self.view.base(current)
+            if clause is None:
+                return []
+            for base in base_names(clause):
+                named_parts = parts(base)
+                if not named_parts:
+                    continue
+                current = named_parts[-1][0]
+                matching = [i for i in found if _scope_of(i[1])[-1:] == (current,)]
+                if matching:
+                    return matching
+        return []
+
+    # Types and templates
+
+    def resolved_parts(self, name: str) -> list[tuple[str, tuple[str, ...] | None]]:
+        """The parts of a qualified name, aliases and template parameters in it resolved."""
+        found = list(parts(name))
+        for _ in range(MAX_ALIASES):
+            if len(found) < 2:
+                return found
+            head = found[-2]
+            prefix = "::".join(_spell(part) for part in found[:-1])
+            target = self.type_text(prefix)
+            if target == types.plain(prefix):
+                return found
+            found = [*parts(target), found[-1]]
+            if found[-2] == head:
+                return found
+        return found
+
+    def type_text(self, text: str) -> str:
+        """A type, with the aliases and template parameters that it is made of resolved."""
+        text = types.plain(text)
+        for _ in range(MAX_ALIASES):
+            stars = text[len(text.rstrip("*")) :]
+            bare = text.rstrip("*")
+            bound = self.template.get(bare)
+            if isinstance(bound, str) and bound != bare:
+                text = types.plain(bound) + stars
+                continue
+            if types.size(bare) is not None:
+                return text
+            target = self.alias(bare)
+            if target is None:
+                return text
+            text = types.plain(target) + stars
+        return text
+
+    def alias(self, name: str) -> str | None:
+        """What an alias stands for; None where it is none, or not one thing only."""
+        named_parts = parts(name)
+        if not named_parts or "(" in name:
+            return None
+        last, arguments = named_parts[-1]
+        found = self.candidates(self.view.aliases(last), named_parts[:-1])
+        targets = {item.target for _, item in found}
+        if len(targets) != 1:
+            return None
+        target = targets.pop()
+        if arguments and found[0][1].template_parameters:
+            for parameter, argument in zip(
+                found[0][1].template_parameters, arguments, strict=False
+            ):
+                if parameter.name:
+                    target = _replace_word(target, parameter.name, argument)
+        return target if types.plain(target) != name else None
+
+    def bind(
+        self,
+        parameters: Sequence[TemplateParameter],
+        arguments: Sequence[str] | None,
+        scope: StaticScope | None = None,
+    ) -> dict[str, Binding]:
+        """Template parameters with their arguments as seen from here, defaults put in."""
+        bound: dict[str, Binding] = {}
+        for position, parameter in enumerate(parameters):
+            if parameter.is_pack:
+                break
+            text = None
+            if arguments is not None and position < len(arguments):
+                text = arguments[position]
+            elif arguments is not None:
+                text = parameter.default
+            if parameter.name is None:
+                continue
+            if text is None:
+                if parameter.kind not in ("typename", "template", "class"):
+                    bound[parameter.name] = unknown(f"template parameter {parameter.name}")
+                continue
+            bound[parameter.name] = self.argument(text, parameter, bound)
+        return bound
+
+    def argument(
+        self, text: str, parameter: TemplateParameter, bound: dict[str, Binding]
+    ) -> Binding:
+        """One template argument: the text of a type, or the value of an expression."""
+        if parameter.kind in ("typename", "template", "class"):
+            return self.type_text(text)
+        inner = StaticScope(
+            self.view, self.at, self.scope, {**self.template, **bound}, self.variables, self.budget
+        )
+        value = self._evaluated(text, inner)
+        return converted(value, parameter.kind, inner)
+
+    def _evaluated(self, text: str, inner: StaticScope) -> Abstract:
+        result: Abstract | None = None
+        for node in inner.nodes(text):
+            value = evaluate(node, self if not inner.template else inner)
+            result = value if result is None else join_values(result, value, "differs")
+        return result if result is not None else unknown("empty")
+
+    # Functions
+
+    def call(
+        self, name: str, template_arguments: tuple[str, ...] | None, arguments: list[Abstract]
+    ) -> Abstract | None:
+        """A call of a function whose body is one `return`."""
+        qualified = self.resolved_parts(name)
+        if not qualified or qualified[0][0] == "std":
+            return None
+        last = qualified[-1][0]
+        found = self.candidates(self.view.functions(last), qualified[:-1])
+        found = [item for item in found if _accepts(item[1].function.parameters, len(arguments))]
+        if not found:
+            return None
+        if len(found) > MAX_CANDIDATES:
+            return unknown(f"{last} has many overloads")
+        result: Abstract | None = None
+        for path, item in found:
+            value = self.called(path, item, template_arguments, arguments)
+            result = value if result is None else join_values(result, value, "overloads differ")
+        return result
+
+    def called(
+        self,
+        path: str,
+        item: Callable_,
+        template_arguments: tuple[str, ...] | None,
+        arguments: list[Abstract],
+    ) -> Abstract:
+        """One function's result."""
+        function = item.function
+        expression = only_return(item.body) if item.body is not None else None
+        if expression is None:
+            return unknown(f"{function.name}() is not a single return")
+        template = self.bind(function.template_parameters, template_arguments)
+        deduced = {p.name for p in function.template_parameters if p.name not in template}
+        at = At(path, function.body.start)
+        scope = StaticScope(
+            self.view, at, scope_names(function.qualified_name)[:-1], template, budget=self.budget
+        )
+        variables: dict[str, Abstract] = {}
+        for position, parameter in enumerate(function.parameters):
+            if position < len(arguments):
+                value = arguments[position]
+            elif parameter.default is not None:
+                value = evaluate_text(parameter.default, scope, None)
+            else:
+                value = unknown(f"parameter {parameter.name}")
+            if parameter.name:
+                is_deduced = types.plain(parameter.type) in deduced
+                kind = "auto" if is_deduced else parameter.type
+                variables[parameter.name] = converted(value, kind, scope)
+        scope.variables = variables
+        result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
+        returned = "auto" if item.returns in deduced else item.returns
+        return undefined(converted(result, returned, scope))
+
+    def call_lambda(self, function: Lambda, arguments: list[Abstract]) -> Abstract:
+        """A local lambda of one `return`."""
+        expression = only_return(function.body)
+        if expression is None or len(arguments) != len(function.parameters):
+            return unknown("the lambda is not a single return")
+        scope = StaticScope(
+            self.view, self.at, self.scope, self.template, dict(self.variables), self.budget
+        )
+        for (kind, name), value in zip(function.parameters, arguments, strict=True):
+            scope.variables[name] = converted(value, kind, scope)
+        return undefined(evaluate_text(Expr(expression, Span(0, 0)), scope, None))
+
+
+def _scope_of(item: object) -> tuple[str, ...]:
+    if isinstance(item, Callable_):
+        return scope_names(item.function.qualified_name)[:-1]
+    return tuple(part for part in item.scope if part)  # type: ignore[attr-defined]
+
+
+def _is_constant(constant: Constant) -> bool:
+    return (
+        constant.type in ("", "enum")
+        or constant.previous is not None
+        or types.is_constant(constant.type)
+        or constant.value is None
+    )
+
+
+def _spell(part: tuple[str, tuple[str, ...] | None]) -> str:
+    return part[0] if part[1] is None else f"{part[0]}<{','.join(part[1])}>"
+
+
+def _replace_word(text: str, word: str, by: str) -> str:
+    from occlsp.source.lexer import Token, spelled, tokenize
+
+    return spelled([Token(t.kind, by, -1) if t.text == word else t for t in tokenize(text)])
+
+
+def _accepts(parameters: Sequence[Parameter], count: int) -> bool:
+    if parameters and parameters[-1].type.endswith("..."):
+        return count >= len(parameters) - 1
+    required = sum(1 for parameter in parameters if parameter.default is None)
+    return required <= count <= len(parameters)
+
+
+def converted(value: Abstract, type_text: str, scope: StaticScope) -> Abstract:
+    """The value as a variable of the written type holds it."""
+    text = types.plain(type_text)
+    if (
+        not text
+        or text in ("auto", "enum", "decltype(auto)")
+        or isinstance(value, Kernels | Lambda)
+    ):
+        return value
+    resolved = scope.type_text(text)
+    type_ = types.integer(resolved)
+    if type_ is not None:
+        result = to_integer(value, type_)
+        return result if result.definition else replace(result, definition=_definition(value))
+    if resolved == "dim3":
+        from occlsp.source.values import to_dim
+
+        return to_dim(value)
+    if types.floating(resolved) is not None:
+        from occlsp.source.evaluate import _real_of
+
+        return _real_of(value, types.floating(resolved) or 64) or unknown("a floating-point value")
+    if isinstance(value, Number):
+        return _held_by_any(value, text)
+    return value
+
+
+def _definition(value: Abstract) -> Definition | None:
+    return value.definition if isinstance(value, Number | Dim) else None
+
+
+def _held_by_any(value: Number, text: str) -> Number:
+    """A value in a type that is not known: kept where any integer type of use holds it."""
+    if value.low is not None and value.high is not None and 0 <= value.low <= value.high < 1 << 15:
+        return replace(value, type=None)
+    return unknown(value.why or f"the type {text} is not known", device=value.device)
+
+
+def undefined(value: Abstract) -> Abstract:
+    """The value without the place that makes it: a call's result is not edited there."""
+    return replace(value, definition=None) if isinstance(value, Number | Dim) else value
+
+
+def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
+    """The value as the constant `name` makes it, unless it only passes another on."""
+    if isinstance(value, Number | Dim):
+        inner = value.definition
+        if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
+            kind = "dim3" if isinstance(value, Dim) else "constant"
+            held = inner.span if inner is not None and inner.kind == "dim3" else span
+            value = replace(value, definition=Definition(path, held, kind, name))  # type: ignore[arg-type]
+            if isinstance(value, Number):
+                value = replace(value, linear=((((f"{path}:{name}"), span.start), 1, 0),))
+    return value
+
+
+def evaluate_text(expr: Expr, scope: StaticScope, path: str | None) -> Abstract:
+    """What a text can be: macros expanded, every alternative of them joined."""
+    where = Where(path, expr.span.start) if path is not None else None
+    define = scope.view.macros.simple(expr.text, scope.at)
+    if define is not None and define.define.body.text.strip():
+        if scope.budget.depth > 20:
+            return unknown("macros are nested too deeply")
+        scope.budget.depth += 1
+        body = define.define.body
+        value = evaluate_text(body, scope, define.path or None)
+        scope.budget.depth -= 1
+        return _by_macro(value, define.path, define.define.name, body.span)
+    result: Abstract | None = None
+    for node in scope.nodes(expr.text):
+        value = evaluate(node, scope, where)
+        if (
+            where is not None
+            and _only_literals(node)
+            and isinstance(value, Number)
+            and value.values
+        ):
+            span = Span(where.base + node.start, where.base + node.end)
+            value = defined_at(value, Definition(where.path, span, "literal", None))
+        result = value if result is None else join_values(result, value, "differs")
+    return result if result is not None else unknown("empty")
+
+
+def _by_macro(value: Abstract, path: str, name: str, span: Span) -> Abstract:
+    if not path or not isinstance(value, Number | Dim):
+        return value
+    inner = value.definition
+    if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
+        value = replace(value, definition=Definition(path, span, "define", name))
+        if isinstance(value, Number):
+            value = replace(value, linear=(((f"{path}:{name}", span.start), 1, 0),))
+    return value
+
+
+def _only_literals(node: ast.Node) -> bool:
+    match node:
+        case ast.Literal():
+            return node.start >= 0
+        case ast.Binary():
+            return node.start >= 0 and _only_literals(node.left) and _only_literals(node.right)
+        case ast.Unary():
+            return node.start >= 0 and _only_literals(node.operand)
+        case _:
+            return False

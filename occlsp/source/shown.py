@@ -1,0 +1,148 @@
+"""Evaluated expressions as the facts that others read: `Value` and `Value3`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from occlsp.source import expressions as ast
+from occlsp.source.facts import Triple, Value, Value3
+from occlsp.source.numbers import Number, convert, join
+from occlsp.source.syntax import Expr
+from occlsp.source.types import integer
+from occlsp.source.values import Abstract, Dim, component, to_dim, to_number
+
+MAX_VALUES = 16
+
+
+def value(expr: Expr, what: Abstract | None, type_name: str | None = None) -> Value:
+    """What an integer expression of the source can be, as a fact."""
+    number = to_number(what)
+    if type_name is not None:
+        number = convert(number, integer(type_name))
+    return of_number(expr, number)
+
+
+def of_number(expr: Expr, number: Number) -> Value:
+    """A number as a fact; what cannot be a use of the program is not told."""
+    values = number.values
+    if values is not None and len(values) > MAX_VALUES:
+        values = None
+    why = None
+    if values is None:
+        why = number.why or "many values"
+    return Value(
+        expr.text.strip(),
+        values,
+        number.low,
+        number.high,
+        why,
+        expr.span,
+        number.definition,
+    )
+
+
+def value3(expr: Expr, what: Abstract | None, parts: Sequence[Expr] = ()) -> Value3:
+    """What a `dim3` expression can be; `parts` are its components as written."""
+    dim = to_dim(what)
+    triples: set[Triple] | None = set()
+    for alternative in dim.alternatives:
+        if any(number.values is None for number in alternative):
+            triples = None
+            break
+        sets = [number.values or () for number in alternative]
+        if len(triples or ()) + len(sets[0]) * len(sets[1]) * len(sets[2]) > 64:
+            triples = None
+            break
+        assert triples is not None
+        triples.update((x, y, z) for x, y, z in product(*sets))
+    x, y, z = (component(dim, name) for name in "xyz")
+    if triples is not None and len(triples) > MAX_VALUES:
+        triples = None
+    lows, highs = (x.low, y.low, z.low), (x.high, y.high, z.high)
+    why = None
+    if triples is None:
+        why = next((n.why for n in (x, y, z) if n.values is None and n.why), "many values")
+    return Value3(
+        expr.text.strip(),
+        None if triples is None else tuple(sorted(triples)),
+        None if all(low is None for low in lows) else lows,
+        None if all(high is None for high in highs) else highs,
+        why,
+        expr.span,
+        dim.definition,
+        components(dim, parts),
+    )
+
+
+def components(dim: Dim, parts: Sequence[Expr]) -> tuple[Value, ...]:
+    """x, y and z, as far as the source gives them."""
+    found = []
+    for index, name in enumerate("xyz"[: dim.written]):
+        expr = parts[index] if index < len(parts) else None
+        number = component(dim, name)
+        if expr is None:
+            span = number.definition.span if number.definition else None
+            shown = of_number(Expr("", span or (0, 0)), number)  # type: ignore[arg-type]
+            found.append(replace(shown, span=None))
+        else:
+            found.append(of_number(expr, number))
+    return tuple(found)
+
+
+def written_parts(expr: Expr) -> tuple[Expr, ...]:
+    """The components of `dim3(x, y)`, `{x, y}` or an integer, as written in place."""
+    from occlsp.source.text import Span
+
+    node = ast.parse(expr.text)
+    items: tuple[ast.Node, ...] = ()
+    if isinstance(node, ast.Call) and isinstance(node.callee, ast.Name):
+        items = node.arguments if node.callee.text.endswith("dim3") else ()
+    elif isinstance(node, ast.Braces):
+        items = node.items
+    if not items or any(item.start < 0 for item in items):
+        return ()
+    base = expr.span.start
+    return tuple(
+        Expr(expr.text[item.start : item.end], Span(base + item.start, base + item.end))
+        for item in items
+    )
+
+
+def block_expression(block: Abstract | None, memory: Abstract | None) -> str | None:
+    """Shared memory as an expression in the threads per block, where both follow one name."""
+    dim, number = to_dim(block), to_number(memory)
+    if len(dim.alternatives) != 1 or not number.linear:
+        return None
+    for symbol, a, b in number.linear:
+        threads = _threads(dim, symbol)
+        if a > 0 and threads and a % threads == 0 and b >= 0:
+            factor = a // threads
+            text = "block" if factor == 1 else f"{factor}*block"
+            return f"{text}+{b}" if b else text
+    return None
+
+
+def _threads(dim: Dim, symbol: tuple[str, int]) -> int | None:
+    """How many threads for each unit of a symbol: it makes one component, the rest is constant."""
+    factor: int | None = None
+    constant = 1
+    for number in dim.alternatives[0]:
+        follows = next((item for item in number.linear if item[0] == symbol), None)
+        if follows is None:
+            if number.value is None:
+                return None
+            constant *= number.value
+        elif factor is not None or follows[2] != 0:
+            return None
+        else:
+            factor = follows[1]
+    return None if factor is None else factor * constant
+
+
+def either(left: Number | None, right: Number | None) -> Number | None:
+    """Both, where a fact has several sources."""
+    if left is None or right is None:
+        return left or right
+    return join(left, right)

@@ -1,0 +1,339 @@
+"""What one file sees: the constants, types, functions, macros and kernels of its includes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+
+from occlsp.source import types
+from occlsp.source.dynamic_users import dynamic_users
+from occlsp.source.facts import TemplateParameter
+from occlsp.source.lexer import matching, tokenize
+from occlsp.source.macros import Definition, Macros
+from occlsp.source.numbers import Number, unknown
+from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
+
+MAX_FUNCTION = 3_000
+"""Bytes of a function's body that is kept to be evaluated in calls."""
+
+_USING = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
+_BASES = re.compile(
+    rb"\b(?:struct|class)\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Callable_:  # noqa: N801 -- a function that evaluation can call
+    """A function with its body's text, where that is short."""
+
+    function: Function
+    body: str | None
+    returns: str = "auto"
+
+
+@dataclass(slots=True)
+class FileIndex:
+    """The declarations of one file by name: small, and without the file's text."""
+
+    path: str
+    defines: dict[str, list[Define]]
+    constants: dict[str, list[Constant]]
+    functions: dict[str, list[Callable_]]
+    aliases: dict[str, list[TypeAlias]]
+    kernels: dict[str, list[RawKernel]]
+    namespaces: tuple[str, ...]
+    """Of `using namespace` directives."""
+    bases: dict[str, str]
+    """Class → its base clause."""
+    all_constants: tuple[Constant, ...]
+    mentions: frozenset[str] = frozenset()
+    """Names that launches, attribute calls and explicit instantiations use as kernels'."""
+    defined_kernels: frozenset[str] = frozenset()
+    dynamic_users: frozenset[str] = frozenset()
+    """Functions and classes that declare `extern __shared__`, directly or by a call."""
+    sets_attributes: bool = False
+    macro_sets_attributes: bool = False
+
+    def exports(self) -> bytes:
+        """Digest of what others see of this file: changed when their facts may change."""
+        digest = blake2b(digest_size=16)
+        for items in self.defines.values():
+            for d in items:
+                digest.update(
+                    repr((d.name, d.parameters, d.body.text, d.undefined, _texts(d))).encode()
+                )
+        for constant in self.all_constants:
+            value = constant.value.text if constant.value else None
+            digest.update(
+                repr(
+                    (constant.name, constant.scope, constant.type, value, _texts(constant))
+                ).encode()
+            )
+        for name, found in self.functions.items():
+            for item in found:
+                if item.body is not None:
+                    digest.update(
+                        repr(
+                            (
+                                name,
+                                item.function.parameters
+                                and [p.type for p in item.function.parameters],
+                                item.body,
+                            )
+                        ).encode()
+                    )
+        for aliases in self.aliases.values():
+            for alias in aliases:
+                digest.update(repr((alias.name, alias.scope, alias.target)).encode())
+        digest.update(repr((sorted(self.kernels), self.namespaces, self.bases)).encode())
+        digest.update(repr(sorted(self.dynamic_users)).encode())
+        return digest.digest()
+
+
+def index_file(path: str, syntax: FileSyntax) -> FileIndex:
+    """The index of one file."""
+    masked = syntax.masked or syntax.text
+    functions: dict[str, list[Callable_]] = {}
+    for function in syntax.functions:
+        start, end = function.body
+        body = None
+        if end - start <= MAX_FUNCTION and function.in_macro is None:
+            body = masked[start:end].decode("latin-1")
+            if "return" not in body:
+                body = None
+        head = masked[function.span.start : start].decode("latin-1") if body else ""
+        made = Callable_(function, body, _returned(head, function.name) if body else "auto")
+        functions.setdefault(function.name, []).append(made)
+    return FileIndex(
+        path,
+        _by_name(syntax.defines),
+        _by_name(syntax.constants),
+        functions,
+        _by_name(syntax.aliases),
+        _by_name(syntax.kernels),
+        tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)}),
+        {m[1].decode("latin-1"): m[2].decode("latin-1").strip() for m in _BASES.finditer(masked)},
+        syntax.constants,
+        _mentions(syntax),
+        frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
+        dynamic_users(syntax),
+        any("FuncSet" in call.name for call in syntax.calls),
+        any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
+    )
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _mentions(syntax: FileSyntax) -> frozenset[str]:
+    """Names that may be kernels' where something is launched, set or instantiated."""
+    names = {launch.callee_name.rsplit("::", 1)[-1].strip() for launch in syntax.launches}
+    for call in syntax.calls:
+        if call.arguments:
+            names.update(_NAME.findall(call.arguments[0].text))
+    names.update(kernel.name for kernel in syntax.kernels)
+    functions = {launch.function for launch in syntax.launches if launch.callee_name.isidentifier()}
+    for index in functions:
+        if index is not None:
+            body = syntax.functions[index].body
+            names.update(
+                m.group().decode().strip(" &\t\r\n")
+                for m in _POINTER.finditer(syntax.masked, *body)
+            )
+    return frozenset(names)
+
+
+_POINTER = re.compile(rb"(?<=[=&?:,(])\s*&?\s*\b[A-Za-z_]\w*(?=\s*[<;,:)])")
+
+
+_ATTRIBUTES = re.compile(
+    r"\b(?:__host__|__device__|__forceinline__|__inline__|__noinline__|friend)\b"
+)
+
+
+def _returned(head: str, name: str) -> str:
+    """The return type of a function with this head; "auto" where it is not plain to see."""
+    match = re.search(rf"\b{re.escape(name)}\s*\(", head)
+    if match is None:
+        return "auto"
+    before = head[: match.start()]
+    if ">" in before:
+        before = before[before.rindex(">") + 1 :] or "auto"
+    before = re.sub(r"[\w:<>]+::\s*$", "", before)
+    text = types.plain(_ATTRIBUTES.sub(" ", before))
+    return text if re.fullmatch(r"[\w: ]+", text) else "auto"
+
+
+def _by_name(items: Sequence[object]) -> dict[str, list]:  # type: ignore[type-arg]
+    found: dict[str, list] = {}  # type: ignore[type-arg]
+    for item in items:
+        found.setdefault(item.name, []).append(item)  # type: ignore[attr-defined]
+    return found
+
+
+def _texts(item: Define | Constant) -> list[str]:
+    return [condition.text for condition in item.conditions]
+
+
+def kernel_bindings(parameters: Sequence[TemplateParameter]) -> dict[str, Number]:
+    """Template parameters of which no argument is known."""
+    return {
+        p.name: unknown(f"template parameter {p.name}")
+        for p in parameters
+        if p.name is not None and p.kind not in ("typename", "class", "template")
+    }
+
+
+class View:
+    """The indexes that a file sees, in the order of inclusion, its own last."""
+
+    def __init__(
+        self,
+        path: str,
+        indexes: Sequence[FileIndex],
+        predefined: dict[str, str],
+        workspace_kernels: Callable[[str], bool] = lambda name: False,
+    ) -> None:
+        self.path = path
+        self.indexes = tuple(indexes)
+        self.macros = Macros(self._definitions, predefined)
+        self.is_workspace_kernel = workspace_kernels
+        self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
+        self.evaluating: set[tuple[str, int]] = set()
+        self.constant_values: dict[tuple[str, int], object] = {}
+        self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
+
+    @cached_property
+    def value_names(self) -> frozenset[str]:
+        """The names of all macros and constants in view."""
+        return frozenset().union(
+            *(index.defines.keys() | index.constants.keys() for index in self.indexes)
+        )
+
+    def defines(self, name: str) -> list[Definition]:
+        """The definitions of a macro in view, whether they are active or not."""
+        return self._definitions(name)
+
+    def _definitions(self, name: str) -> list[Definition]:
+        return self._found("defines", name, Definition)
+
+    def _found(self, table: str, name: str, make: Callable[..., object]) -> list:  # type: ignore[type-arg]
+        key = (table, name)
+        found = self._cached.get(key)
+        if found is None:
+            found = [
+                make(index.path, item)
+                for index in self.indexes
+                for item in getattr(index, table).get(name, ())
+            ]
+            self._cached[key] = found
+        return found
+
+    def constants(self, name: str) -> list[tuple[str, Constant]]:
+        """Constants and enumerators of this name that some branch of `#if` declares."""
+        return self._active("constants", name)
+
+    def functions(self, name: str) -> list[tuple[str, Callable_]]:
+        """Functions of this name."""
+        found: list[tuple[str, Callable_]] = self._found("functions", name, _pair)
+        return [
+            (path, item)
+            for path, item in found
+            if not item.function.conditions
+            or self.macros.active(item.function.conditions, path) is not False
+        ]
+
+    def aliases(self, name: str) -> list[tuple[str, TypeAlias]]:
+        """Type aliases of this name."""
+        return self._found("aliases", name, _pair)
+
+    def kernels(self, name: str) -> list[tuple[str, RawKernel]]:
+        """Kernels of this name in view."""
+        return self._found("kernels", name, _pair)
+
+    def is_kernel(self, name: str) -> bool:
+        """Whether a kernel of this (last) name is in view or in the workspace."""
+        return bool(self.kernels(name)) or self.is_workspace_kernel(name)
+
+    def base(self, name: str) -> str | None:
+        """The base clause of a class."""
+        for index in reversed(self.indexes):
+            if name in index.bases:
+                return index.bases[name]
+        return None
+
+    def _active(self, table: str, name: str) -> list:  # type: ignore[type-arg]
+        key = (f"active {table}", name)
+        found = self._cached.get(key)
+        if found is None:
+            found = [
+                (path, item)
+                for path, item in self._found(table, name, _pair)
+                if not item.conditions or self.macros.active(item.conditions, path) is not False
+            ]
+            self._cached[key] = found
+        return found
+
+    def index_of(self, path: str) -> FileIndex | None:
+        """The index of a file in view."""
+        return next((index for index in self.indexes if index.path == path), None)
+
+
+def _pair(path: str, item: object) -> tuple[str, object]:
+    return path, item
+
+
+@lru_cache(maxsize=8192)
+def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
+    """`a::b<c>::d` as (part, template arguments) each."""
+    tokens = tokenize(name)
+    found: list[tuple[str, tuple[str, ...] | None]] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.kind != "name":
+            index += 1
+            continue
+        index += 1
+        arguments = None
+        if index < len(tokens) and tokens[index].text == "<":
+            from occlsp.source.expressions import template_arguments
+
+            read = template_arguments(tokens, index)
+            if read is not None:
+                arguments, index = read
+        found.append((token.text, arguments))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def scope_names(qualified: str) -> tuple[str, ...]:
+    """The namespaces, classes and name of a qualified name, anonymous namespaces left out."""
+    return tuple(part for part, _ in parts(qualified.replace("(anonymous namespace)", "")))
+
+
+def base_names(clause: str) -> Iterator[str]:
+    """The classes that a base clause names."""
+    depth = 0
+    current = ""
+    for char in clause + ",":
+        if char == "," and depth == 0:
+            yield re.sub(r"\b(?:public|protected|private|virtual|typename)\b", "", current).strip()
+            current = ""
+            continue
+        depth += (char == "<") - (char == ">")
+        current += char
+
+
+def only_return(body: str) -> str | None:
+    """The expression of a body that is nothing but one `return`."""
+    match = re.fullmatch(r"\s*\{\s*(?:static_assert\s*\([^;]*;\s*)*return\b([^;]*);\s*\}\s*", body)
+    return match[1] if match else None
+
+
+def closing(text: str) -> int:
+    """Index of the token that closes the first bracket of `text`."""
+    return matching(tokenize(text), 0)

@@ -1,0 +1,430 @@
+"""The facts of a whole workspace, kept up to date file by file.
+
+A file's facts follow from its own text and from what it includes (macros, constants, functions,
+types); the instantiations of its kernels and the arguments of its functions also from the files
+that use them. Each of these is kept as long as what it depends on is unchanged. Texts of files
+that are not open are dropped once they are read: what stays is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from occlsp.source import kernel_facts as heads
+from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
+from occlsp.source.includes import IncludeResolver
+from occlsp.source.local_facts import LocalFacts, local_facts
+from occlsp.source.parse import alias_names, parse
+from occlsp.source.syntax import FileSyntax
+from occlsp.source.view import FileIndex, View, index_file
+
+MAX_FILE = 16 << 20
+"""Bytes: a larger file is no source that anybody wrote."""
+MAX_CLOSURE = 1_500
+"""Files that one file's includes are followed to."""
+
+
+def read_file(path: str) -> bytes | None:
+    """A file's bytes; None where it cannot be read or is too large."""
+    try:
+        file = Path(path)
+        return file.read_bytes() if file.stat().st_size <= MAX_FILE else None
+    except OSError:
+        return None
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+@dataclass(slots=True)
+class _File:
+    digest: bytes
+    index: FileIndex
+    targets: tuple[str, ...]
+    """Include targets as written."""
+    alias_names: frozenset[str]
+    syntax: FileSyntax | None
+    """None where it was dropped: it is read again when facts are asked for."""
+    exports: bytes
+    is_open: bool = False
+    aliases: frozenset[str] = frozenset()
+    local: LocalFacts | None = None
+    local_key: bytes = b""
+    facts: FileFacts | None = None
+    facts_key: tuple[bytes, int] = (b"", -1)
+    errors: tuple[SourceError, ...] = ()
+    resolved: tuple[str, ...] = field(default_factory=tuple)
+    resolved_at: int = -1
+
+
+class Workspace:
+    """Sources by path, and the facts of each with all the others in view.
+
+    `reader` gives the bytes of included files that were never given by `update`; with None
+    nothing is read, and only files that were given are in view. Paths are absolute strings.
+    """
+
+    def __init__(
+        self,
+        root: str | None = None,
+        include_dirs: Sequence[str] = (),
+        defines: Mapping[str, str] | None = None,
+        reader: Callable[[str], bytes | None] | None = read_file,
+    ) -> None:
+        self.root = root
+        self.include_dirs = tuple(include_dirs)
+        self.defines = dict(defines or {})
+        self._reader = reader
+        self._files: dict[str, _File] = {}
+        self._given: set[str] = set()
+        self._missing: set[str] = set()
+        self._version = 0
+        self._graph = 0
+        self._resolver = self._new_resolver()
+        self._views: dict[str, tuple[bytes, View]] = {}
+        self._closures: dict[str, tuple[int, tuple[str, ...]]] = {}
+
+    def _new_resolver(self) -> IncludeResolver:
+        exists = _is_file if self._reader is not None else (lambda path: False)
+        return IncludeResolver(self.root, self.include_dirs, exists)
+
+    # Files
+
+    def paths(self) -> list[str]:
+        """The files that were given, sorted."""
+        return sorted(self._given)
+
+    def add_known(self, paths: Iterable[str]) -> None:
+        """Files of the workspace that includes may mean, though nobody gave their text yet."""
+        for path in paths:
+            self._resolver.add(path)
+
+    def update(self, path: str, text: bytes, *, is_open: bool = True) -> None:
+        """Gives a file's text. `is_open`: keep what is needed to answer edits quickly."""
+        digest = blake2b(text, digest_size=16).digest()
+        self._given.add(path)
+        old = self._files.get(path)
+        if old is not None and old.digest == digest and (old.syntax is not None or not is_open):
+            old.is_open = is_open
+            return
+        self._missing.discard(path)
+        self._resolver.add(path)
+        self._store(path, text, digest, is_open=is_open)
+
+    def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> _File:
+        old = self._files.get(path)
+        aliases = old.aliases if old is not None else frozenset()
+        syntax = parse(text, aliases=aliases)
+        index = index_file(path, syntax)
+        file = _File(
+            digest,
+            index,
+            tuple(include.target for include in syntax.includes),
+            alias_names(syntax),
+            syntax,
+            index.exports(),
+            is_open,
+            aliases,
+        )
+        if old is not None:
+            file.local, file.local_key = old.local, old.local_key
+        if old is None or old.targets != file.targets:
+            self._graph += 1
+        self._files[path] = file
+        self._version += 1
+        wanted = self._aliases(path)
+        if wanted != aliases and wanted and any(name.encode() in text for name in wanted):
+            file.aliases = wanted
+            file.syntax = parse(text, aliases=wanted)
+            file.index = index_file(path, file.syntax)
+            file.exports = file.index.exports()
+        return file
+
+    def remove(self, path: str) -> None:
+        """Forgets a file."""
+        self._given.discard(path)
+        if self._files.pop(path, None) is not None:
+            self._resolver.remove(path)
+            self._views.pop(path, None)
+            self._graph += 1
+            self._version += 1
+
+    def close(self, path: str) -> None:
+        """The file is not edited any more: its text need not be kept."""
+        file = self._files.get(path)
+        if file is not None:
+            file.is_open = False
+            self._slim(path, file)
+
+    def _slim(self, path: str, file: _File) -> None:
+        if not file.is_open and self._reader is not None:
+            file.syntax = None
+            self._views.pop(path, None)
+
+    def _load(self, path: str) -> _File | None:
+        """A file by path, read from disk where it was never given."""
+        file = self._files.get(path)
+        if file is not None or self._reader is None or path in self._missing:
+            return file
+        text = self._reader(path)
+        if text is None:
+            self._missing.add(path)
+            return None
+        file = self._store(path, text, blake2b(text, digest_size=16).digest(), is_open=False)
+        self._slim(path, file)
+        return file
+
+    def _syntax(self, path: str, file: _File) -> FileSyntax | None:
+        if file.syntax is None and self._reader is not None:
+            text = self._reader(path)
+            if text is None:
+                return None
+            digest = blake2b(text, digest_size=16).digest()
+            if digest != file.digest:
+                file = self._store(path, text, digest, is_open=file.is_open)
+            else:
+                file.syntax = parse(text, aliases=file.aliases)
+        return file.syntax
+
+    # Includes
+
+    def includes(self, path: str) -> tuple[str, ...]:
+        """The files that a file includes directly, as far as they are in view."""
+        file = self._files.get(path)
+        if file is None:
+            return ()
+        if file.resolved_at != self._graph:
+            found = (self._resolver.resolve(target, path) for target in file.targets)
+            file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
+            file.resolved_at = self._graph
+        return file.resolved
+
+    def closure(self, path: str) -> tuple[str, ...]:
+        """A file and all that it includes, in the order in which a compiler reads them."""
+        kept = self._closures.get(path)
+        if kept is not None and kept[0] == self._graph:
+            return kept[1]
+        order: list[str] = []
+        seen = {path}
+        stack: list[tuple[str, int]] = [(path, 0)]
+        while stack:
+            current, position = stack.pop()
+            includes = self.includes(current)
+            if position < len(includes) and len(seen) < MAX_CLOSURE:
+                stack.append((current, position + 1))
+                following = includes[position]
+                if following not in seen:
+                    seen.add(following)
+                    if self._load(following) is not None:
+                        stack.append((following, 0))
+                continue
+            order.append(current)
+        found = tuple(order)
+        self._closures[path] = (self._graph, found)
+        return found
+
+    def _aliases(self, path: str) -> frozenset[str]:
+        """Macros for `__global__` that a file sees."""
+        names: set[str] = set()
+        for other in self.closure(path):
+            if other != path:
+                names |= self._files[other].alias_names
+        return frozenset(names)
+
+    # Facts
+
+    def _key(self, path: str) -> bytes:
+        digest = blake2b(digest_size=16)
+        file = self._files[path]
+        digest.update(file.digest)
+        for other in self.closure(path):
+            digest.update(self._files[other].exports)
+        return digest.digest()
+
+    def _view(self, path: str) -> View:
+        closure = self.closure(path)
+        digest = blake2b(digest_size=16)
+        for other in closure:
+            digest.update(self._files[other].digest)
+        key = digest.digest()
+        kept = self._views.get(path)
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        view = View(
+            path, [self._files[other].index for other in closure], self.defines, self._is_kernel
+        )
+        self._views[path] = (key, view)
+        return view
+
+    def _is_kernel(self, name: str) -> bool:
+        return any(name in file.index.kernels for file in self._files.values())
+
+    def local(self, path: str) -> LocalFacts | None:
+        """Launches and attributes of one file, without its kernels' instantiations."""
+        file = self._load(path)
+        if file is None:
+            return None
+        key = self._key(path)
+        if file.local is not None and file.local_key == key:
+            return file.local
+        syntax = self._syntax(path, file)
+        file = self._files[path]
+        if syntax is None:
+            return None
+        file.local = local_facts(path, syntax, self._view(path), file.local)
+        file.local_key = key
+        file.errors = syntax.errors
+        return file.local
+
+    def facts(self, path: str) -> FileFacts:
+        """All that is known of one file; empty where it is not in the workspace."""
+        local = self.local(path)
+        if local is None:
+            return FileFacts(path, errors=(SourceError("the file cannot be read", 1),))
+        file = self._files[path]
+        key = (file.local_key, self._version)
+        if file.facts is not None and file.facts_key == key:
+            return file.facts
+        file.facts = FileFacts(
+            path,
+            self._kernels(path, local),
+            local.launches,
+            local.attributes,
+            file.errors,
+            self.includes(path),
+            local.macros_may_set_attributes,
+            local.ignores,
+        )
+        file.facts_key = key
+        if not file.is_open:
+            self._slim(path, file)
+        return file.facts
+
+    def _kernels(self, path: str, local: LocalFacts) -> tuple[Kernel, ...]:
+        kernels = []
+        for raw, kernel in local.kernels:
+            kernel = heads.declared_bounds(kernel, [k for _, k in local.kernels])
+            if kernel.is_template:
+                arguments = self._instantiations(path, kernel)
+                kernel = replace(kernel, instantiations=arguments)
+                if arguments and heads.depends_on_template(raw, kernel.template_parameters):
+                    view = self._view(path)
+                    found = heads.instances(raw, path, view, arguments)
+                    kernel = replace(kernel, per_instance=found)
+            kernels.append(kernel)
+        return tuple(kernels)
+
+    def _instantiations(self, path: str, kernel: Kernel) -> tuple[tuple[str, ...], ...]:
+        """Template arguments in view: of launches, of attribute calls, explicit ones."""
+        found: dict[tuple[str, ...], None] = {}
+        for other in self._users(path, kernel.name):
+            local = self.local(other)
+            if local is None:
+                continue
+            uses: list[Launch | Attribute] = [*local.launches, *local.attributes]
+            for use in uses:
+                if use.kernel and _names(use.kernel, kernel) and use.template_args_known:
+                    found[use.template_args_known] = None
+            for raw, other_kernel in local.kernels:
+                if other_kernel.template_arguments and _same(other_kernel, kernel):
+                    del raw
+                    found[other_kernel.template_arguments] = None
+        return tuple(found)
+
+    def _users(self, path: str, name: str) -> list[str]:
+        """Files that name a kernel where they launch something, its own first."""
+        users = [path]
+        users += [
+            other
+            for other, file in self._files.items()
+            if other != path and name in file.index.mentions
+        ]
+        return users
+
+    # Kernels and launches
+
+    def kernels_named(self, name: str) -> list[tuple[str, Kernel]]:
+        """The kernels with this name (its last part), wherever they are in the workspace."""
+        last = name.rsplit("::", 1)[-1]
+        found = []
+        for path, file in list(self._files.items()):
+            if last in file.index.kernels:
+                found += [(path, k) for k in self.facts(path).kernels if k.name == last]
+        return [item for item in found if _names(name, item[1])] or found
+
+    def launches_of(self, path: str, kernel: Kernel) -> list[tuple[str, Launch]]:
+        """The launches of a kernel, by name and by what the launching files see."""
+        found = []
+        for other in self._users(path, kernel.name):
+            local = self.local(other)
+            for launch in local.launches if local is not None else ():
+                named = _names(launch.kernel, kernel) or any(
+                    _names(candidate, kernel) for candidate in launch.candidates
+                )
+                if named and self._means(other, launch.kernel, path, kernel):
+                    found.append((other, launch))
+        return found
+
+    def attributes_for(self, path: str, kernel: Kernel) -> list[tuple[str, Attribute]]:
+        """Attribute calls that name a kernel, and those that may mean any (kernel None)."""
+        found = []
+        for other, file in list(self._files.items()):
+            if not file.index.sets_attributes:
+                continue
+            local = self.local(other)
+            found += [
+                (other, attribute)
+                for attribute in (local.attributes if local is not None else ())
+                if attribute.kernel is None or _names(attribute.kernel, kernel)
+            ]
+        return found
+
+    def _means(self, user: str, name: str, path: str, kernel: Kernel) -> bool:
+        """Whether a name in `user` can mean the kernel in `path`, and not a nearer one."""
+        if user == path:
+            return True
+        closure = set(self.closure(user))
+        if path in closure:
+            return True
+        last = name.rsplit("::", 1)[-1]
+        return not any(last in self._files[other].index.defined_kernels for other in closure)
+
+    def snapshot(self) -> dict[str, FileFacts]:
+        """The facts of every file that was given."""
+        return {path: self.facts(path) for path in self.paths()}
+
+    def __getstate__(self) -> dict[str, object]:
+        state = {
+            k: v for k, v in self.__dict__.items() if k not in ("_views", "_closures", "_resolver")
+        }
+        state["_files"] = {
+            path: replace(file, syntax=None if self._reader is not None else file.syntax)
+            for path, file in self._files.items()
+        }
+        return state
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._views = {}
+        self._closures = {}
+        self._resolver = self._new_resolver()
+        self.add_known([*self._files, *self._given])
+
+
+def _names(written: str, kernel: Kernel) -> bool:
+    """Whether a name as written can mean a kernel: its last parts are the kernel's."""
+    parts = [part for part in written.split("::") if part]
+    whole = [part for part in kernel.qualified_name.split("::") if part]
+    whole = [part for part in whole if part != "(anonymous namespace)"]
+    return whole[-len(parts) :] == parts if parts else False
+
+
+def _same(left: Kernel, right: Kernel) -> bool:
+    return left.name == right.name and _names(right.name, left)
