@@ -78,7 +78,7 @@ def test_peaks_come_from_a_clock_that_a_gpu_can_have() -> None:
         if row.fp32 is not None:
             lanes = 64 if row.arch in {"sm_60", "sm_70", "sm_75", "sm_80"} else 128
             gigahertz = row.fp32 * 1000 / (2 * lanes * row.sms)
-            assert 1.2 <= gigahertz <= 2.7, f"{row.name}: {gigahertz:.2f} GHz"
+            assert 1.0 <= gigahertz <= 2.7, f"{row.name}: {gigahertz:.2f} GHz"
 
 
 H100 = {
