@@ -60,6 +60,9 @@ def command(tcp: tuple[str, int] | None, allow_remote: bool, log_level: str) -> 
             err=True,
         )
         sys.exit(2)
+    import gc
+
+    gc.disable()  # until all is imported: it would look through the same objects again and again
     from occlsp.server.setup import create_server
 
     server = create_server(log_level)

@@ -48,6 +48,11 @@ class Documents:
     def __len__(self) -> int:
         return len(self._by_uri)
 
+    @property
+    def last(self) -> Document | None:
+        """The one that was opened or changed last."""
+        return next(reversed(self._by_uri.values()), None)
+
     def get(self, uri: str) -> Document | None:
         """The document that the client calls `uri`; None when it is not open or not ours."""
         found = self._by_uri.get(uri)
@@ -96,7 +101,8 @@ class Documents:
     def _keep(self, document: Document) -> Document:
         previous = self._by_path.get(document.path)
         if previous is not None and previous.uri != document.uri:
-            self._by_uri.pop(previous.uri, None)
+            del self._by_uri[previous.uri]
+        self._by_uri.pop(document.uri, None)
         self._by_uri[document.uri] = document
         self._by_path[document.path] = document
         return document

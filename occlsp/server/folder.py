@@ -6,9 +6,10 @@ or `.git`, upwards), or else to its own directory, which is then not scanned.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,11 @@ from occlsp.reports.facts import Report
 from occlsp.server.configuration import TOML, FolderSettings
 
 if TYPE_CHECKING:
+    from occlsp.reports.local_gpus import LocalGpu
     from occlsp.server.documents import Document
+    from occlsp.server.tasks import Build, Stamp
+
+log = logging.getLogger("occlsp.folder")
 
 MARKERS = (TOML, ".git")
 
@@ -33,7 +38,14 @@ class Folder:
         self.settings: FolderSettings | None = None
         self.snapshot = Snapshot.of()
         self.reports: dict[str, Report] = {}
-        """By what they were read from: a file, or a compile."""
+        """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
+        self.stamps: dict[str, Stamp] = {}
+        """Of all files that were read, those without numbers too."""
+        self.watched: frozenset[str] = frozenset()
+        """Files and folders whose change means that reports are to be read again."""
+        self.compiler: str | None = None
+        """The compiler and where it was found, once it was looked for."""
+        self.compiler_missing: str | None = None
         self.build_architectures: tuple[str, ...] = ()
         self.local_gpus: tuple[str, ...] = ()
         self.chosen: tuple[str, ...] = ()
@@ -41,6 +53,7 @@ class Folder:
 
     def configure(self, settings: FolderSettings) -> None:
         """Takes new settings."""
+        self.compiler = self.compiler_missing = None
         self.settings = settings
         self.snapshot = self.snapshot.with_settings(settings.loaded.settings)
         self.choose_architectures()
@@ -65,19 +78,45 @@ class Folder:
         if found != self.snapshot.architectures:
             self.snapshot = self.snapshot.with_architectures(found)
 
+    def take_build(self, build: Build) -> None:
+        """Takes what the compile commands say."""
+        for problem in build.problems:
+            log.warning("%s", problem)
+        self.build_architectures = build.architectures
+        self.choose_architectures()
+
+    def take_gpus(self, found: Collection[LocalGpu]) -> None:
+        """Takes what GPUs this machine has: the model of the first, where the table knows it."""
+        self.local_gpus = tuple(dict.fromkeys(gpu.arch for gpu in found))
+        self.choose_architectures()
+        if self.snapshot.settings.gpu is None and found:
+            self.snapshot = self.snapshot.with_gpu(next(iter(found)).name)
+
+    def set_trust(self, trusted: bool) -> None:
+        """The user has said."""
+        self.snapshot = self.snapshot.with_trust("trusted" if trusted else "untrusted")
+
     def put(self, document: Document, when: float) -> None:
         """Takes the text of an open document in; `when` is since when it has been so."""
 
     def closed(self, path: str) -> None:
         """A document is closed: what the disk holds counts again."""
 
-    def take_reports(self, came: dict[str, Report], gone: Iterable[str] = ()) -> None:
+    def take_reports(self, came: dict[str, Report], gone: Collection[str] = ()) -> None:
         """Takes new and changed reports in, and those that are gone out."""
+        if not came and not gone:
+            return
         for name in gone:
+            self.stamps.pop(name, None)
+        for name in (*gone, *came):
             self.reports.pop(name, None)
-        self.reports.update(came)
+        self.reports.update({name: report for name, report in came.items() if _tells(report)})
         self.snapshot = self.snapshot.with_reports(tuple(self.reports.values()))
         self.choose_architectures()
+
+
+def _tells(report: Report) -> bool:
+    return bool(report.entries or report.warnings)
 
 
 def owner(path: str, folders: Iterable[str]) -> str | None:

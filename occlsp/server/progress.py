@@ -17,30 +17,33 @@ if TYPE_CHECKING:
 class Work:
     """One piece of long work. Without a client that shows progress, reports go nowhere."""
 
-    def __init__(self, server: Server, token: str | int | None, cancel: Callable[[], None]) -> None:
+    def __init__(
+        self, server: Server, token: str | int | None, cancel: Callable[[], object]
+    ) -> None:
         self._server = server
         self._token = token
         self._shown = False
-        self._ended = False
+        self.is_over = False
+        """Nothing more is shown."""
         self.cancel = cancel
 
     def begin(self, title: str) -> None:
         """Shows the work, unless it is over already."""
-        if self._token is None or self._ended:
+        if self._token is None or self.is_over:
             return
         self._shown = True
         self._send(types.WorkDoneProgressBegin(title=title, cancellable=True))
 
     def report(self, message: str, percentage: int | None = None) -> None:
         """What is done now; `percentage` from 0 to 100 where it is known."""
-        if self._shown and not self._ended:
+        if self._shown and not self.is_over:
             self._send(types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str) -> None:
         """The work is over; `message` says how it went."""
-        if self._shown and not self._ended:
+        if self._shown and not self.is_over:
             self._send(types.WorkDoneProgressEnd(message=message))
-        self._ended = True
+        self.is_over = True
 
     def _send(
         self,
@@ -63,10 +66,16 @@ class Works:
 
     @contextlib.contextmanager
     def work(
-        self, title: str, cancel: Callable[[], None], token: str | int | None = None
+        self,
+        title: str,
+        cancel: Callable[[], object],
+        token: str | int | None = None,
+        *,
+        after: float = 0,
     ) -> Iterator[Work]:
         """Work under `title`. `cancel` is called when the user asks for it; `token` is that of
-        the client's own request, where it gave one."""
+        the client's own request, where it gave one. What is over within `after` seconds is not
+        shown."""
         given = token is not None
         if token is None and self._server.client.progress:
             token = str(uuid.uuid4())
@@ -76,7 +85,7 @@ class Works:
             if given:
                 work.begin(title)
             else:
-                self._server.spawn(self._create(work, token, title))
+                self._server.spawn(self._create(work, token, title, after))
         try:
             yield work
         except BaseException:
@@ -87,8 +96,11 @@ class Works:
             if token is not None:
                 self._works.pop(token, None)
 
-    async def _create(self, work: Work, token: str | int, title: str) -> None:
+    async def _create(self, work: Work, token: str | int, title: str, after: float) -> None:
         """The client must agree to a token before it is used."""
+        await asyncio.sleep(after)
+        if work.is_over:
+            return
         with contextlib.suppress(Exception):
             await asyncio.wait_for(
                 self._server.request(

@@ -255,7 +255,8 @@ class OcclspProtocol(LanguageServerProtocol):
         self._initialized = True
         self.client_capabilities = params.capabilities
         encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
-        self.server_capabilities = self._server.initialize(params, str(encoding))
+        name = getattr(encoding, "value", encoding)
+        self.server_capabilities = self._server.initialize(params, name)
         return types.InitializeResult(
             capabilities=self.server_capabilities, server_info=self.server_info
         )

@@ -8,12 +8,14 @@ a thread; what computes (scans, logs) to a child process. Nothing else touches t
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import logging
 import os
 import sys
 import threading
 from collections.abc import Coroutine
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder
@@ -26,9 +28,11 @@ from occlsp.server.client import Client, offered
 from occlsp.server.lifetime import watch
 from occlsp.server.progress import Works
 from occlsp.server.protocol import Inbox, OcclspProtocol
-from occlsp.server.session import Session
 from occlsp.server.transport import PipeReader, PipeWriter
 from occlsp.server.turns import Turns, new_loop
+
+if TYPE_CHECKING:
+    from occlsp.server.session import Session
 
 log = logging.getLogger("occlsp.server")
 
@@ -37,7 +41,6 @@ class Server(LanguageServer):
     """One connection to one client."""
 
     protocol: OcclspProtocol
-    session: Session
     loop: asyncio.AbstractEventLoop
 
     def __init__(self) -> None:
@@ -51,9 +54,25 @@ class Server(LanguageServer):
         self.works = Works(self)
         self.turns = Turns()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._asked: tuple[types.InitializeParams, str] | None = None
+        self._session: Session | None = None
         self._code = 1
         self._held: Inbox | None = None
         self._stopping = False
+
+    @property
+    def session(self) -> Session:
+        """The state of the connection, made after `initialize` is answered: what it imports takes
+        as long as everything before."""
+        if self._session is None:
+            assert self._asked is not None, "no session before `initialize`"
+            from occlsp.server.session import Session
+
+            self.turns.allow()
+            self._session = Session(self, *self._asked)
+            gc.enable()
+            gc.freeze()  # what is there now stays: no need to look through it again
+        return self._session
 
     # -- what the session uses -----------------------------------------------------------------
 
@@ -75,7 +94,7 @@ class Server(LanguageServer):
 
     def tell(self, method: str, params: Any) -> None:
         """Notifies the client, from any thread; nothing before it is connected."""
-        if getattr(self, "session", None) is not None and not self._stopping:
+        if self._asked is not None and not self._stopping:
             try:
                 self.protocol.notify(method, params)
             except (OSError, ValueError, RuntimeError):
@@ -92,8 +111,10 @@ class Server(LanguageServer):
 
     def initialize(self, params: types.InitializeParams, encoding: str) -> types.ServerCapabilities:
         """Takes the client's word and says what it may ask for."""
+        self.turns.allow()
         self.client = Client.of(params)
-        self.session = Session(self, params, encoding)
+        self._asked = params, encoding
+        self.loop.call_soon(lambda: self.session)
         capabilities = ServerCapabilitiesBuilder(
             params.capabilities,
             {*self.protocol.fm.features, *self.protocol.fm.builtin_features},
@@ -163,10 +184,14 @@ class Server(LanguageServer):
             pass
         finally:
             self._stopping = True
-            if getattr(self, "session", None) is not None:
-                self.session.close()
             for task in self._tasks:
                 task.cancel()
+            if self._session is not None:
+                self.loop.run_until_complete(self._close())
+
+    async def _close(self) -> None:
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self.session.close(), 0.5)
 
     def _wake(self, inbox: Inbox) -> None:
         self._from_thread(self._handle_next, inbox)
@@ -185,7 +210,7 @@ class Server(LanguageServer):
 
     def _handle_next(self, inbox: Inbox) -> None:
         self._held = inbox
-        session = getattr(self, "session", None)
+        session = self._session
         taken = inbox.take(only_responses=session is not None and session.is_starting)
         if taken is not None and not self._stopping:
             message, cancelled = taken

@@ -6,6 +6,7 @@ which never changes.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any, cast
@@ -14,12 +15,16 @@ from lsprotocol import types
 
 from occlsp.analysis.findings import findings
 from occlsp.analysis.results import Finding
+from occlsp.reports.local_gpus import LocalGpu
 from occlsp.server import uris
+from occlsp.server.background import Background
+from occlsp.server.compiles import Compiles
 from occlsp.server.configuration import TOML, Configuration, FolderSettings
 from occlsp.server.convert import SOURCE, Converter, range_of
 from occlsp.server.documents import Document, Documents
 from occlsp.server.folder import Folder, modified, owner, project_of
 from occlsp.server.refresh import Refresh
+from occlsp.server.status import status_of
 from occlsp.server.trust import Trust
 from occlsp.server.view import View
 from occlsp.source.text import LineIndex, PositionEncoding
@@ -43,9 +48,16 @@ class Session:
         self.configuration = Configuration(server, params.initialization_options)
         self.trust = Trust(server)
         self.refresh = Refresh(server, lambda: self.documents, self.diagnostics)
+        self._gpus: tuple[LocalGpu, ...] = ()
+        self._status_due = False
+        self._status_told: dict[str, Any] = {}
         self.folders: dict[str, Folder] = {
             path: Folder(path, is_project=True) for path in _roots(params)
         }
+        self.background = Background(server, self)
+        self.compiles = Compiles(server, self)
+        self.is_settled = False
+        """The first look at the folders is over."""
         self.is_starting = False
         """The settings are being read for the first time: until then requests wait."""
 
@@ -82,14 +94,29 @@ class Session:
         items = [d for finding in found if (d := view.converter.diagnostic(finding)) is not None]
         return items, f"{hash((found, tuple(map(_place, items)))) & 0xFFFFFFFFFFFF:x}"
 
+    def existing_folder(self, path: str) -> Folder | None:
+        """The folder that a file lies in, or whose reports it is one of; None where there is
+        none."""
+        found = owner(path, self.folders)
+        if found is not None:
+            return self.folders[found]
+        return next((f for f in self.folders.values() if path in f.watched), None)
+
     def folder(self, path: str) -> Folder:
         """The folder that a file belongs to, made where there is none yet."""
         found = owner(path, self.folders)
         if found is None:
             found, is_project = project_of(path)
-            self.folders[found] = Folder(found, is_project=is_project)
+            self._add(found, is_project=is_project)
             self._server.spawn(self._load([found]))
         return self.folders[found]
+
+    def status(self, uri: str | None = None) -> dict[str, Any]:
+        """What `occlsp/status` tells: of the folder of a document, or of the first."""
+        path = uris.to_path(uri) if uri is not None else None
+        folder = self.existing_folder(path) if path is not None else None
+        folder = folder or next(iter(self.folders.values()), None)
+        return status_of(folder, self.background.doing, self.compiles)
 
     # -- what the client tells -----------------------------------------------------------------
 
@@ -101,6 +128,7 @@ class Session:
     async def _start(self) -> None:
         try:
             await self._load(list(self.folders))
+            self.background.start()
         finally:
             self.is_starting = False
             self._server.resume()
@@ -135,7 +163,7 @@ class Session:
             self.folders.pop(uris.to_path(gone.uri) or "", None)
         came = [path for f in params.event.added if (path := uris.to_path(f.uri)) is not None]
         for path in came:
-            self.folders[path] = Folder(path, is_project=True)
+            self._add(path, is_project=True)
         for document in self.documents:
             self._take(document, modified(document))
         self._server.spawn(self._load(came))
@@ -144,16 +172,62 @@ class Session:
     def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
         """Settings have changed: asks for them, where the client can be asked."""
         self.configuration.pushed(params.settings)
+        self.reload_settings()
+
+    def reload_settings(self) -> None:
+        """Reads the settings of all folders again."""
         self._server.spawn(self._load(list(self.folders)))
 
-    def close(self) -> None:
-        """Ends all work."""
+    def did_save(self, uri: str) -> None:
+        """A document is on the disk as it is open."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self._server.spawn(self.compiles.on_save(document.path))
+
+    def set_architectures(self, names: tuple[str, ...]) -> None:
+        """What the user chose, for all folders; nothing chosen: as the settings say."""
+        for folder in self.folders.values():
+            folder.chosen = names
+            folder.choose_architectures()
+        self.refresh.news()
+        self.status_changed()
+
+    async def close(self) -> None:
+        """Ends all work and every child process."""
         self.refresh.close()
+        await asyncio.gather(self.compiles.close(), self.background.close())
+
+    # -- what the background tells -------------------------------------------------------------
+
+    def take_gpus(self, found: tuple[LocalGpu, ...]) -> None:
+        """The GPUs of this machine are known."""
+        self._gpus = found
+        for folder in self.folders.values():
+            folder.take_gpus(found)
+        self.refresh.news()
+        self.status_changed()
+
+    def status_changed(self) -> None:
+        """Tells the client, where it wants to know; once a moment."""
+        if self._server.client.status and not self._status_due:
+            self._status_due = True
+            self._server.loop.call_later(0.05, self._tell_status)
+
+    def _tell_status(self) -> None:
+        self._status_due = False
+        told = self.status()
+        if told != self._status_told:
+            self._status_told = told
+            self._server.tell("occlsp/status", told)
 
     # -- inside --------------------------------------------------------------------------------
 
     def _take(self, document: Document, when: float) -> None:
         self.folder(document.path).put(document, when)
+
+    def _add(self, path: str, *, is_project: bool) -> None:
+        folder = self.folders[path] = Folder(path, is_project=is_project)
+        folder.take_gpus(self._gpus)
 
     async def _load(self, paths: list[str]) -> None:
         """Reads the settings of folders and puts them in force."""
@@ -161,8 +235,13 @@ class Session:
             folder = self.folders.get(path)
             if folder is not None:
                 folder.configure(settings)
+                known = self.trust.known(path, folder.snapshot.settings.trusted)
+                if known is not None:
+                    folder.set_trust(known)
                 self._show_problems(settings)
+        self.background.survey(paths)
         self.refresh.news()
+        self.status_changed()
 
     def _show_problems(self, settings: FolderSettings) -> None:
         """What is wrong in `occlsp.toml`, as diagnostics of that file."""

@@ -91,6 +91,12 @@ def create_server(log_level: str = "warning") -> Server:
     return server
 
 
+def preload() -> None:
+    """Imports what handlers need, in a thread, before the first is asked for."""
+    for handler in (*HANDLERS, *COMMANDS):
+        importlib.import_module(f"{PACKAGE}.{handler.place.partition(':')[0]}")
+
+
 def _lazy(handler: Handler) -> Callable[..., Any]:
     """The handler, imported on the first call."""
 

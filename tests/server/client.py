@@ -29,6 +29,10 @@ class ServerError(Exception):
         self.data = error.get("data")
 
 
+class ServerEndedError(Exception):
+    """The server ended before it answered; the message is what it wrote to standard error."""
+
+
 class Client:
     """One server process and the conversation with it."""
 
@@ -139,7 +143,17 @@ class Client:
 
     def reply(self, identifier: Any, timeout: float = 20) -> Any:
         """The result of a request that was sent; raises ServerError for an error."""
-        message = self._replies.setdefault(identifier, queue.Queue()).get(timeout=timeout)
+        replies = self._replies.setdefault(identifier, queue.Queue())
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                message = replies.get(timeout=0.2)
+                break
+            except queue.Empty:
+                if self.process.poll() is not None and replies.empty():
+                    raise ServerEndedError(b"".join(self.errors).decode()) from None
+                if time.monotonic() > end:
+                    raise
         if "error" in message:
             raise ServerError(message["error"])
         return message["result"]
@@ -155,7 +169,7 @@ class Client:
                 self.request("shutdown", None, timeout=5)
                 self.notify("exit", None)
                 self.process.wait(5)
-            except (OSError, queue.Empty, subprocess.TimeoutExpired, ServerError):
+            except (OSError, queue.Empty, subprocess.TimeoutExpired, ServerError, ServerEndedError):
                 self.process.kill()
         status = self.process.wait(5)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):

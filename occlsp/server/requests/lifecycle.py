@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types
 
 from occlsp.server.server import Server
@@ -9,7 +11,10 @@ from occlsp.server.server import Server
 
 def initialized(ls: Server, params: types.InitializedParams) -> None:
     """The client is ready: registers what cannot be said in the capabilities, reads settings."""
+    from occlsp.server.setup import preload
+
     ls.session.start()
+    ls.spawn(asyncio.to_thread(preload))
 
 
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
@@ -24,4 +29,4 @@ def did_change_configuration(ls: Server, params: types.DidChangeConfigurationPar
 
 def did_change_watched_files(ls: Server, params: types.DidChangeWatchedFilesParams) -> None:
     """Files on disk have changed."""
-    ls.session.files_changed([change.uri for change in params.changes])
+    ls.session.background.told(params.changes)

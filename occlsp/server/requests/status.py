@@ -31,4 +31,5 @@ def status(ls: Server, params: Any) -> dict[str, Any]:
     uri = None
     if isinstance(params, dict) and isinstance(params.get("textDocument"), dict):
         uri = params["textDocument"].get("uri")
-    return ls.session.status(uri if isinstance(uri, str) else None)
+    told: dict[str, Any] = ls.session.status(uri if isinstance(uri, str) else None)
+    return told

@@ -1,0 +1,191 @@
+"""Long work of a session that is not compiling: looking for reports and sources, watching files.
+
+One child process does it all, one piece after the other; what is asked for while it works is
+done once when it is through, however often it was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeVar
+
+from lsprotocol import types
+
+from occlsp.reports.facts import Report
+from occlsp.reports.local_gpus import LocalGpu
+from occlsp.reports.worker import Worker, WorkerError
+from occlsp.server import tasks
+from occlsp.server.configuration import TOML
+from occlsp.server.watch import Watch
+
+if TYPE_CHECKING:
+    from occlsp.server.folder import Folder
+    from occlsp.server.progress import Work
+    from occlsp.server.server import Server
+    from occlsp.server.session import Session
+
+log = logging.getLogger("occlsp.background")
+
+SETTLE = 0.3
+"""Seconds that news are waited for: a build writes many files."""
+SHOWN_AFTER = 0.5
+"""Seconds that work may take before progress is shown for it."""
+T = TypeVar("T")
+
+
+class Background:
+    """The work, what is due of it, and the child that does it."""
+
+    def __init__(self, server: Server, session: Session) -> None:
+        self._server = server
+        self._session = session
+        self._worker = Worker()
+        self._due: dict[str, set[str]] = {}
+        self._running: asyncio.Task[None] | None = None
+        self.doing: str | None = None
+        """What is done now, in words."""
+        self._watch = Watch(server, lambda: session.folders, self._watched, self.files_changed)
+
+    async def call(self, function: str, request: object, kind: type[T]) -> T:
+        """Calls a function in the child; raises WorkerError."""
+        return await self._worker.call(function, request, kind)
+
+    def start(self) -> None:
+        """Begins to watch, and asks for the GPUs."""
+        globs = [g for f in self._session.folders.values() for g in f.snapshot.settings.reports]
+        self._server.spawn(self._watch.start(globs))
+        self._server.spawn(self._ask_for_gpus())
+
+    def told(self, changes: Iterable[types.FileEvent]) -> None:
+        """The client has seen files change."""
+        self._watch.told(changes)
+
+    def survey(self, folders: Iterable[str]) -> None:
+        """Looks for the reports of folders again."""
+        self._ask(folders, "reports")
+
+    def scan(self, folders: Iterable[str]) -> None:
+        """Looks at the sources of folders again."""
+        self._ask(folders, "sources")
+
+    def files_changed(self, paths: Iterable[str]) -> None:
+        """Files or folders on the disk have changed, come or gone."""
+        settings = False
+        for path in paths:
+            folder = self._session.existing_folder(path)
+            if folder is None:
+                continue
+            name = PurePath(path)
+            if name.name == TOML:
+                settings = True
+            elif name.name == "compile_commands.json" or path in folder.watched:
+                self.survey([folder.path])
+            elif path in folder.snapshot.sources.files or name.suffix.lower() in {".cu", ".cuh"}:
+                if self._session.documents.at(path) is None:
+                    folder.changed_on_disk(path)
+                    self.scan([folder.path])
+            elif name.suffix.lower() in {".log", ".o", ".obj", ".cubin", ".fatbin"}:
+                self.survey([folder.path])
+        if settings:
+            self._session.reload_settings()
+
+    async def close(self) -> None:
+        """Ends the child."""
+        if self._running is not None:
+            self._running.cancel()
+        await self._worker.close()
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _watched(self) -> Iterable[str]:
+        for folder in self._session.folders.values():
+            yield str(PurePath(folder.path) / TOML)
+            yield from folder.watched
+            yield from (path for path in folder.snapshot.sources.files)
+
+    def _ask(self, folders: Iterable[str], what: str) -> None:
+        for folder in folders:
+            self._due.setdefault(folder, set()).add(what)
+        if self._running is None or self._running.done():
+            self._running = self._server.spawn(self._run())
+
+    async def _run(self) -> None:
+        await asyncio.sleep(SETTLE if self._session.is_settled else 0)
+        while self._due:
+            path = next(iter(self._due))
+            what = self._due.pop(path)
+            folder = self._session.folders.get(path)
+            if folder is None:
+                continue
+            try:
+                await self._do(folder, what)
+            except WorkerError as error:
+                log.error("%s: %s", path, error)
+        self._session.is_settled = True
+
+    async def _do(self, folder: Folder, what: set[str]) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        name = PurePath(folder.path).name
+        try:
+            with self._server.works.work(
+                f"Occupancy: reading {name}", task.cancel, after=SHOWN_AFTER
+            ) as work:
+                if "sources" in what:
+                    self._now(f"scanning {name}")
+                    await self._scan(folder, work)
+                if "reports" in what:
+                    self._now(f"reading the reports of {name}")
+                    await self._survey(folder, work)
+        finally:
+            self._now(None)
+
+    def _now(self, doing: str | None) -> None:
+        self.doing = doing
+        self._session.status_changed()
+
+    async def _scan(self, folder: Folder, work: Work) -> None:
+        """Reads the sources of a project, so that launches in other files are known."""
+
+    async def _survey(self, folder: Folder, work: Work) -> None:
+        settings = folder.snapshot.settings
+        request = tasks.SurveyRequest(
+            folder.path, settings.reports, settings.compile.commands, dict(folder.stamps)
+        )
+        came: dict[str, Report] = {}
+        gone: list[str] = []
+        page = tasks.Page()
+        while not page.is_last:
+            page = await self._worker.call(f"{tasks.__name__}:survey", request, tasks.Page)
+            self._server.turns.label = "taking in reports"
+            request = replace(request, next_page=True, known={})
+            if page.build is not None:
+                folder.take_build(page.build)
+            if page.watched is not None:
+                folder.watched = frozenset(page.watched)
+            if page.left_out:
+                log.warning("%s: %d more report files are not read", folder.path, page.left_out)
+            if page.said:
+                work.report(page.said)
+            gone += page.gone
+            for read in page.reports:
+                folder.stamps[read.path] = read.stamp
+                came[read.path] = _joined(None if read.is_first else came.get(read.path), read)
+        folder.take_reports(came, gone)
+        self._session.refresh.news()
+
+    async def _ask_for_gpus(self) -> None:
+        found = await self._worker.call(f"{tasks.__name__}:gpus", None, tuple[LocalGpu, ...])
+        if found:
+            log.info("GPUs: %s", ", ".join(f"{gpu.name} ({gpu.arch})" for gpu in found))
+            self._session.take_gpus(found)
+
+
+def _joined(before: Report | None, read: tasks.ReadReport) -> Report:
+    if before is None:
+        return read.report
+    return replace(before, entries=before.entries + read.report.entries)

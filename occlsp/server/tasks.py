@@ -1,0 +1,229 @@
+"""What runs in the child process: looking for reports, reading them, asking for the GPUs.
+
+Long answers come in pages, so that the event loop never takes in much at once: the child keeps
+the rest of an answer until the next page of it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from occlsp.reports.cache import Cache
+from occlsp.reports.compile_commands import CompileCommands, find, load
+from occlsp.reports.discover import discover
+from occlsp.reports.facts import Report
+from occlsp.reports.flags import Filtered
+from occlsp.reports.local_gpus import LocalGpu, local_gpus
+from occlsp.reports.read import read_report
+from occlsp.reports.worker import Control
+
+PAGE_SECONDS = 0.2
+PAGE_ENTRIES = 400
+MAX_COMMANDS = 2000
+"""Compile commands whose flags are looked at for architectures."""
+
+Stamp = tuple[int, int]
+"""Modification in nanoseconds, and size."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyRequest:
+    """Which folder, with which settings, and what is known of it."""
+
+    root: str
+    globs: tuple[str, ...] = ()
+    commands: str | None = None
+    known: dict[str, Stamp] = field(default_factory=dict)
+    next_page: bool = False
+    """The next page of the survey of this folder that is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What the compile commands say."""
+
+    path: str | None = None
+    architectures: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """A report, or a part of it: parts of one file follow each other."""
+
+    path: str
+    stamp: Stamp
+    report: Report
+    is_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A piece of a survey's answer."""
+
+    reports: tuple[ReadReport, ...] = ()
+    build: Build | None = None
+    watched: tuple[str, ...] | None = None
+    """Files and folders whose change means another survey."""
+    gone: tuple[str, ...] = ()
+    """Known files that are no more among those to read."""
+    left_out: int = 0
+    said: str = ""
+    """What is read now."""
+    is_last: bool = False
+
+
+_surveys: dict[str, Iterator[Page]] = {}
+
+
+def survey(request: SurveyRequest, control: Control) -> Page:
+    """The first or next page of what a folder's reports say."""
+    if not request.next_page or request.root not in _surveys:
+        _be_nice()
+        _surveys[request.root] = _survey(request, control)
+    pages = _surveys[request.root]
+    end = time.monotonic() + PAGE_SECONDS
+    page = Page()
+    entries = 0
+    while time.monotonic() < end and entries < PAGE_ENTRIES and not page.is_last:
+        if control.cancelled():
+            del _surveys[request.root]
+            return Page(is_last=True)
+        more = next(pages, Page(is_last=True))
+        entries += sum(len(read.report.entries) for read in more.reports)
+        page = _joined(page, more)
+    if page.is_last:
+        _surveys.pop(request.root, None)
+    return page
+
+
+def _joined(page: Page, more: Page) -> Page:
+    return Page(
+        page.reports + more.reports,
+        more.build or page.build,
+        more.watched if more.watched is not None else page.watched,
+        page.gone + more.gone,
+        page.left_out + more.left_out,
+        more.said or page.said,
+        more.is_last,
+    )
+
+
+def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
+    root = Path(request.root)
+    path = find(root, request.commands)
+    commands = load(path)
+    yield Page(build=Build(commands.path, _architectures(commands, root), commands.problems))
+    yield from _cached(root, request.known)
+    found = discover(root, request.globs, _outputs(commands))
+    watched = [str(file) for file in found.files] + [str(folder) for folder in found.folders]
+    yield Page(watched=(*watched, *([str(path)] if path else ())), left_out=found.left_out)
+    current = {str(file) for file in found.files}
+    yield Page(gone=tuple(p for p in request.known if p not in current and not is_cached(p)))
+    for file in found.files:
+        stamp = _stamp(file)
+        if stamp is not None and request.known.get(str(file)) != stamp:
+            yield Page(said=file.name)
+            yield from _parts(str(file), stamp, read_report(file))
+
+
+def _parts(path: str, stamp: Stamp, report: Report) -> Iterator[Page]:
+    entries = report.entries
+    for start in range(0, max(1, len(entries)), PAGE_ENTRIES):
+        part = replace(report, entries=entries[start : start + PAGE_ENTRIES])
+        yield Page(reports=(ReadReport(path, stamp, part, is_first=start == 0),))
+
+
+CACHED = "cache:"
+
+
+def is_cached(name: str) -> bool:
+    """Whether a report's name is that of a compile, and not of a file in the workspace."""
+    return name.startswith(CACHED)
+
+
+def cached_name(unit: str, arch: str) -> str:
+    """The name of the report of a compile."""
+    return f"{CACHED}{arch}:{unit}"
+
+
+def _cached(root: Path, known: dict[str, Stamp]) -> Iterator[Page]:
+    """What earlier compiles gave, by this or another editor or the command line."""
+    cache = Cache()
+    for unit, latest in cache.known_units(root).items():
+        stamps = {item.arch: (int(item.time * 1e9), 0) for item in latest}
+        if all(known.get(cached_name(unit, arch)) == stamp for arch, stamp in stamps.items()):
+            continue
+        for result in cache.latest(unit):
+            stamp = (int(result.time * 1e9), 0)
+            name = cached_name(unit, result.arch)
+            if result.entries and known.get(name) != stamp:
+                yield from _parts(name, stamp, result.report)
+
+
+def _outputs(commands: CompileCommands) -> Iterator[Path]:
+    for known in commands.commands.values():
+        for command in known:
+            words = command.words
+            for index, word in enumerate(words):
+                if word in ("-o", "--output-file") and index + 1 < len(words):
+                    yield command.directory / words[index + 1]
+                elif word.startswith("--output-file="):
+                    yield command.directory / word.partition("=")[2]
+
+
+def _architectures(commands: CompileCommands, root: Path) -> tuple[str, ...]:
+    """The architectures of all commands, in the order of the first that names each."""
+    found: dict[str, None] = {}
+    seen = 0
+    for known in commands.commands.values():
+        for command in known:
+            seen += 1
+            filtered = command.filtered([root], {})
+            if isinstance(filtered, Filtered):
+                found.update(dict.fromkeys(a for a in filtered.arches if a != "native"))
+            if seen >= MAX_COMMANDS:
+                return tuple(found)
+    return tuple(found)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def gpus(request: None, control: Control) -> tuple[LocalGpu, ...]:
+    """The GPUs in this machine; in the child, since a driver may hang."""
+    return local_gpus()
+
+
+def clear_cache(request: None, control: Control) -> str:
+    """Empties the cache of compiles; where it is."""
+    cache = Cache()
+    cache.clear()
+    return str(cache.directory)
+
+
+def units_including(request: Sequence[str], control: Control) -> tuple[str, ...]:
+    """The units below a folder that included a header when they were last compiled, newest
+    first; the request is the header and the folder."""
+    header, root = request
+    return Cache().units_including(header, root)
+
+
+_is_nice = False
+
+
+def _be_nice() -> None:
+    """An editor beside us goes first."""
+    global _is_nice
+    if not _is_nice and hasattr(os, "nice"):
+        os.nice(5)
+    _is_nice = True
