@@ -130,7 +130,7 @@ def _print_table(reports: list[Report]) -> None:
             table.add_row(*map(escape, _row(entry)))
         if report.entries:
             console.print(table)
-        else:
+        elif not _problems(report):
             console.print(f"{escape(report.source)}: no kernels")
         for warning in report.warnings:
             if report.entries or warning.entry is not None:

@@ -53,7 +53,7 @@ class KernelKey:
     is_template: bool = False
     template_parameters: tuple[TemplateParameterKey, ...] = ()
     template_arguments: tuple[str, ...] | None = None
-    """Of an explicit specialisation."""
+    """Of an explicit specialisation; with no definition, of an instantiation: no entry's place."""
     is_definition: bool = True
     from_macro: bool = False
     """A macro makes it, so that its name may not be what is written."""
@@ -118,6 +118,8 @@ class _Index:
         self._by_name: dict[str, list[int]] = {}
         self._files: set[str] = set()
         for number, kernel in enumerate(kernels):
+            if kernel.template_arguments is not None and not kernel.is_definition:
+                continue  # an explicit instantiation: its entry stands at the template
             file = basename(kernel.path.replace("\\", "/"))
             self._files.add(file)
             self._by_line.setdefault((file, kernel.name_line), []).append(number)
@@ -140,7 +142,9 @@ class _Index:
         ]
         here = self._nearest(here, file)
         if len(here) > 1:
-            here = self._suitable(here, parse_name(entry)) or here
+            parsed = parse_name(entry)
+            named = [n for n in here if self._kernels[n].name == parsed.base] or here
+            here = self._suitable(named, parsed) or named
         return tuple(self._definitions(here))
 
     def _named(self, entry: Entry) -> EntryMatch:
