@@ -21,7 +21,6 @@ import logging
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -117,7 +116,7 @@ class Cache:
 
         Raises OSError where the cache folder cannot be written.
         """
-        folder = self.root / "scratch" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        folder = self.root / "scratch" / f"{os.getpid()}-{os.urandom(8).hex()}"
         folder.mkdir(parents=True, mode=0o700)
         try:
             yield folder
@@ -313,7 +312,7 @@ class Cache:
             return None
 
     def _write(self, path: Path, content: object) -> bool:
-        temporary = self.root / "tmp" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        temporary = self.root / "tmp" / f"{os.getpid()}-{os.urandom(8).hex()}"
         try:
             payload = msgspec.msgpack.encode(content)
             temporary.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

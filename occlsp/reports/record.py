@@ -7,7 +7,6 @@ product can be left in a folder, for a later `occlsp check --reports`.
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +136,7 @@ def leave(built: Built, report: Report, folder: Path) -> Path:
     name = digest(os.fsencode(built.unit), os.fsencode(built.product))[:12]
     path = folder / f"{built.unit.stem}-{name}{SUFFIX}"
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f".{uuid.uuid4().hex}"
+    temporary = folder / f".{os.urandom(8).hex()}"
     temporary.write_bytes(encode(report))
     temporary.replace(path)
     return path

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +66,7 @@ def run(
     `max_output` bytes are kept. Never raises on what the program does.
     """
     start = time.monotonic()
-    mark = uuid.uuid4().hex
+    mark = os.urandom(8).hex()
     try:
         process = _start(argv, cwd, {**env, MARK: mark})
     except (OSError, ValueError) as error:
