@@ -44,7 +44,9 @@ def _is_file(path: str) -> bool:
 
 
 @dataclass(slots=True)
-class _File:
+class Entry:
+    """One file as a workspace keeps it; small and pickled without its text."""
+
     digest: bytes
     index: FileIndex
     targets: tuple[str, ...]
@@ -82,7 +84,7 @@ class Workspace:
         self.include_dirs = tuple(include_dirs)
         self.defines = dict(defines or {})
         self._reader = reader
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, Entry] = {}
         self._given: set[str] = set()
         self._missing: set[str] = set()
         self._version = 0
@@ -118,12 +120,12 @@ class Workspace:
         self._resolver.add(path)
         self._store(path, text, digest, is_open=is_open)
 
-    def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> _File:
+    def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> Entry:
         old = self._files.get(path)
         aliases = old.aliases if old is not None else frozenset()
         syntax = parse(text, aliases=aliases)
         index = index_file(path, syntax)
-        file = _File(
+        file = Entry(
             digest,
             index,
             tuple(include.target for include in syntax.includes),
@@ -147,6 +149,29 @@ class Workspace:
             file.exports = file.index.exports()
         return file
 
+    def entry(self, path: str, *, evaluate: bool = True) -> Entry:
+        """A file as another workspace can adopt it: evaluated, without its text."""
+        if evaluate:
+            self.local(path)
+        file = self._files[path]
+        self._slim(path, file)
+        return replace(file, syntax=None, facts=None)
+
+    def loaded(self) -> set[str]:
+        """All files in view: those that were given, and those that they include."""
+        return set(self._files)
+
+    def adopt(self, path: str, entry: Entry, *, is_source: bool = True) -> None:
+        """Takes over what another process read."""
+        if is_source:
+            self._given.add(path)
+        elif path in self._files:
+            return
+        self._resolver.add(path)
+        self._files[path] = entry
+        self._graph += 1
+        self._version += 1
+
     def remove(self, path: str) -> None:
         """Forgets a file."""
         self._given.discard(path)
@@ -163,12 +188,12 @@ class Workspace:
             file.is_open = False
             self._slim(path, file)
 
-    def _slim(self, path: str, file: _File) -> None:
+    def _slim(self, path: str, file: Entry) -> None:
         if not file.is_open and self._reader is not None:
             file.syntax = None
             self._views.pop(path, None)
 
-    def _load(self, path: str) -> _File | None:
+    def _load(self, path: str) -> Entry | None:
         """A file by path, read from disk where it was never given."""
         file = self._files.get(path)
         if file is not None or self._reader is None or path in self._missing:
@@ -181,7 +206,7 @@ class Workspace:
         self._slim(path, file)
         return file
 
-    def _syntax(self, path: str, file: _File) -> FileSyntax | None:
+    def _syntax(self, path: str, file: Entry) -> FileSyntax | None:
         if file.syntax is None and self._reader is not None:
             text = self._reader(path)
             if text is None:

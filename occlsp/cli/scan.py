@@ -1,0 +1,112 @@
+"""`occlsp scan`: what CUDA sources say, with no report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from occlsp.cli.usage import OneLineCommand, Unusable
+
+
+@click.command(
+    cls=OneLineCommand,
+    epilog="Example: occlsp scan src/ -I include -D BLOCK=256 --json",
+    short_help="Print what CUDA sources say.",
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="Look for includes here.")
+@click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="Define a macro.")
+@click.option("-j", "jobs", type=click.IntRange(1), metavar="N", help="Processes to use.")
+def command(
+    paths: tuple[str, ...],
+    as_json: bool,
+    include_dirs: tuple[str, ...],
+    defines: tuple[str, ...],
+    jobs: int | None,
+) -> None:
+    """Print kernels, launch bounds, launches and opt-ins of CUDA sources, and their values.
+
+    Folders are searched for .cu and .cuh files, and for C++ files that hold kernels or launches.
+    """
+    from occlsp.cli.scan_format import file_json, print_document
+    from occlsp.source.scanning import scan_folder, scanned_workspace
+
+    root = _root(paths)
+    macros = dict(_define(text) for text in defines)
+    found = scan_folder(paths, root=root, include_dirs=include_dirs, defines=macros, jobs=jobs)
+    workspace, errors = scanned_workspace(
+        _with_progress(found), root=root, include_dirs=include_dirs, defines=macros
+    )
+    files = []
+    told: list[dict[str, Any]] = [
+        {"path": _shown(path), "message": message} for path, message in errors.items()
+    ]
+    for path in workspace.paths():
+        facts = workspace.facts(path)
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            told.append({"path": _shown(path), "message": f"cannot be read: {error.strerror}"})
+            continue
+        files.append(file_json(_shown(path), text, facts))
+        told += [{"path": _shown(path), "line": e.line, "message": e.message} for e in facts.errors]
+    if not files and told:
+        raise Unusable("; ".join(f"{item['path']}: {item['message']}" for item in told[:5]))
+    document = {"files": files, "errors": told}
+    if not files:
+        click.echo(f"occlsp scan: no CUDA sources in {', '.join(paths)}", err=True)
+    if as_json:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    print_document(document)
+
+
+def _define(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`, or `NAME`, which is 1 as for a compiler."""
+    name, equals, value = text.partition("=")
+    if not name.isidentifier():
+        raise Unusable(f"-D {text}: expected NAME or NAME=VALUE")
+    return name, value if equals else "1"
+
+
+def _root(paths: tuple[str, ...]) -> str | None:
+    """The folder that includes are looked up from: the repository's, or the first path's."""
+    first = Path(paths[0]).absolute()
+    folder = first if first.is_dir() else first.parent
+    for candidate in (folder, *folder.parents):
+        if (candidate / ".git").exists() or (candidate / "occlsp.toml").exists():
+            return str(candidate)
+    return str(folder)
+
+
+def _shown(path: str) -> str:
+    """A path as the user is used to it: relative below the current folder."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _with_progress(found: Iterator[Any]) -> Iterator[Any]:
+    if not sys.stderr.isatty():
+        yield from found
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.completed} files read: {task.description}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("", total=None)
+        for item in found:
+            progress.update(task, advance=1, description=Path(item.path).name)
+            yield item
