@@ -39,8 +39,9 @@ class Case:
 
     @property
     def is_bound(self) -> bool:
-        """The occupancy is an upper bound: a resource is not known."""
-        return self.registers is None or self.static_smem is None or self.dynamic_smem is None
+        """The occupancy is an upper bound: a resource is not known. None is less than 0."""
+        unknown = self.registers is None or self.static_smem is None or self.dynamic_smem is None
+        return unknown and self.result.blocks_per_sm > 0
 
 
 @dataclass(frozen=True, slots=True)

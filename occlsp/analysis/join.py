@@ -251,6 +251,27 @@ def _of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
     )
 
 
+def all_rows(snapshot: Snapshot, site: KernelSite) -> tuple[Row, ...]:
+    """A row for each entry, architecture and launch in view, known or not; for entries and
+    architectures that no launch runs, at the maximum of the launch bounds."""
+    kernel = of_kernel(snapshot, site)
+    rows = [
+        row
+        for launch in kernel.launches
+        for row in of_launch(snapshot, launch).rows
+        if row.site == site
+    ]
+    launched = {(row.arch, row.entry.entry if row.entry else None) for row in rows}
+    archs = {row.arch for row in rows}
+    rows += [
+        row
+        for row in _bounds_rows(snapshot, site, entries_of(snapshot, site))
+        if (row.arch, row.entry.entry if row.entry else None) not in launched
+        and (row.entry is not None or row.arch not in archs)
+    ]
+    return tuple(rows)
+
+
 def _bounds_rows(snapshot: Snapshot, site: KernelSite, entries: tuple[Entry, ...]) -> Iterator[Row]:
     """At the maximum of the launch bounds, for each entry."""
     kernel = site.kernel

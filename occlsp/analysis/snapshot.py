@@ -74,6 +74,10 @@ class Snapshot:
         """After many files changed."""
         return self._with(sources=sources)
 
+    def with_history(self, history: History) -> Snapshot:
+        """After more is known of when kernels changed."""
+        return self._with(history=history)
+
     def with_reports(self, reports: tuple[Report, ...]) -> Snapshot:
         """After reports arrived, changed or went; those that are the same object stay indexed."""
         return self._with(entries=self.entries.updated(reports))

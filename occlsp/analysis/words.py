@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from occlsp.reports.facts import Entry
+from occlsp.reports.names import demangle
 from occlsp.source.facts import Triple
 
 KIB = 1024
@@ -79,9 +80,14 @@ def listing(names: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(rest)} {last} {final}" if rest else final
 
 
+def entry_name(entry: Entry) -> str:
+    """The demangled name, with its parameters."""
+    return entry.name or demangle(entry.entry)
+
+
 def instance_name(entry: Entry) -> str:
-    """The entry as its source calls it: "heavy<64>"; the mangled name where that is all."""
-    return _instance(entry.name) if entry.name else entry.entry
+    """The entry as its source calls it: "heavy<64>"."""
+    return _instance(entry_name(entry))
 
 
 @lru_cache(maxsize=4096)
