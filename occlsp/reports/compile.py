@@ -92,14 +92,14 @@ def compile_unit(
         return replace(blank, message=f"{unit} cannot be read: {error.strerror}")
     key = _key(context, blank, content, flags)
     known = context.cache.lookup(key) if context.cache is not None else None
-    if known is not None and (known.ptx or not known.entries) and keep_preprocessed is None:
+    if known is not None and (known.ptx or not known.entries):
         return replace(known, dropped=flags.dropped)
     took = context.cache.took(blank.unit) if context.cache is not None else 0.0
     if context.slow is not None and took > context.slow:
         message = f"it took {took:.0f} s last time, so it is compiled on command only"
         return replace(blank, status="slow", message=message)
     try:
-        with _scratch(context.cache) as scratch:
+        with scratch_folder(context.cache) as scratch:
             invocation = prepare(
                 context.compiler, Path(blank.unit), arch, flags, scratch, text, debug
             )
@@ -273,7 +273,8 @@ def _folder_of(compiler: Compiler) -> str | None:
 
 
 @contextmanager
-def _scratch(cache: Cache | None) -> Iterator[Path]:
+def scratch_folder(cache: Cache | None) -> Iterator[Path]:
+    """A folder to work in, removed at the end. Raises OSError."""
     if cache is not None:
         with cache.scratch() as folder:
             yield folder

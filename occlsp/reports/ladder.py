@@ -1,0 +1,267 @@
+"""Compiles a unit that no compile commands tell of, by what works ever more often.
+
+The recipe that last worked in this folder; bare; guessed include folders; a search of the
+workspace for the headers that are missing; what the compiler's message asks for; a fragment
+through the `.cu` that includes it; the device slice. A step is not tried where the preprocessor,
+asked first what is missing (0.1 s), already tells that it must fail.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from occlsp.reports.compile import Context, compile_unit, scratch_folder
+from occlsp.reports.compiled import Attempt, CompileResult, Message
+from occlsp.reports.dependencies import read_missing
+from occlsp.reports.flags import Filtered
+from occlsp.reports.guess import WorkspaceFiles, guessed_folders
+from occlsp.reports.invocation import prepare_scan
+from occlsp.reports.recipe import Recipe
+from occlsp.reports.run import run
+from occlsp.reports.slicing import compile_slice
+from occlsp.reports.toolchain import clean_environment
+
+SEARCH_ROUNDS = 6
+MAX_INCLUDERS = 2
+MIN_SECONDS = 0.5
+"""With less than this left no other step is begun."""
+
+
+def compile_without_commands(
+    context: Context,
+    unit: Path,
+    arch: str,
+    base: Filtered,
+    *,
+    root: Path,
+    text: bytes | None = None,
+    known_files: Iterable[Path] | None = None,
+) -> CompileResult:
+    """Compiles `unit` (or `text` in its place) for `arch` as well as can be without its flags.
+
+    `base` are the flags to begin with, `root` is the workspace folder; `known_files` its files
+    where they are listed already. All steps together take at most `context.timeout` seconds.
+    The result's `attempts` say what was tried; its origin is "slice" where host code had to be
+    cut. What worked is remembered in the cache, for the folder. Never raises on what the
+    compiler does.
+    """
+    files = WorkspaceFiles(root, known_files)
+    return _Ladder(context, unit, arch, base, root, text, files).climb()
+
+
+class _Ladder:
+    def __init__(
+        self,
+        context: Context,
+        unit: Path,
+        arch: str,
+        base: Filtered,
+        root: Path,
+        text: bytes | None,
+        files: WorkspaceFiles,
+    ) -> None:
+        self._deadline = time.monotonic() + context.timeout
+        self._context = context
+        self._unit = Path(os.path.abspath(unit))  # noqa: PTH100  (links stay)
+        self._arch = arch
+        self._base = base
+        self._root = root
+        self._text = text
+        self._files = files
+        self._attempts: list[Attempt] = []
+        self._preprocessed: bytes | None = None
+        self._recipe = Recipe()
+        self._missing: list[str] = []
+
+    def climb(self) -> CompileResult:
+        """The result of the first step that works, or of the last."""
+        result = self._full()
+        if self._is_final(result):
+            return self._told(result)
+        fragment = self._through_includers()
+        if fragment is not None:
+            return self._told(fragment)
+        if self._remaining() < MIN_SECONDS:
+            return self._told(result)
+        sliced = compile_slice(
+            replace(self._context, timeout=self._remaining()),
+            self._unit,
+            self._arch,
+            self._recipe.added_to(self._base),
+            root=self._root,
+            missing=self._missing,
+            failed=result,
+            preprocessed=self._preprocessed,
+            text=self._text,
+        )
+        self._attempts.append(Attempt("slice", sliced.status, sliced.message, sliced.took))
+        return self._told(sliced if sliced.has_numbers else result)
+
+    # Compiling all of it
+
+    def _full(self) -> CompileResult:
+        """The steps that compile the unit as it is."""
+        remembered = self._remembered()
+        result: CompileResult | None = None
+        if remembered is not None:
+            self._recipe = remembered
+            result = self._attempt(replace(remembered, step="remembered"))
+            if self._is_final(result):
+                return result
+        recipe, self._missing = self._find_headers()
+        if self._missing:
+            self._recipe = recipe
+            return self._refused()
+        if result is None or recipe.folders != self._recipe.folders:
+            self._recipe = recipe
+            result = self._attempt(recipe)
+        while not self._is_final(result):
+            mended = self._recipe.mended(result.output)
+            if mended is None:
+                break
+            self._recipe = mended
+            result = self._attempt(mended)
+        if result.has_numbers:
+            self._remember()
+        return result
+
+    def _find_headers(self) -> tuple[Recipe, list[str]]:
+        """The least recipe whose headers are all there, and what is not anywhere."""
+        recipe = Recipe()
+        missing = self._scan(recipe)
+        if not missing:
+            return recipe, []
+        self._note_missing(recipe, missing)
+        recipe = recipe.with_folders("guessed", guessed_folders(self._unit, self._root))
+        missing = self._scan(recipe)
+        for _ in range(SEARCH_ROUNDS):
+            if not missing:
+                break
+            self._note_missing(recipe, missing)
+            found = [self._files.folder_for(target, self._unit) for target in missing]
+            extended = recipe.with_folders("search", [f for f in found if f is not None])
+            if extended.folders == recipe.folders:
+                break
+            recipe = extended
+            missing = self._scan(recipe)
+        return recipe, missing
+
+    def _scan(self, recipe: Recipe) -> list[str]:
+        flags = recipe.added_to(self._base)
+        timeout = max(self._remaining(), MIN_SECONDS)
+        return scan(self._context, self._unit, self._arch, flags, self._text, timeout=timeout)
+
+    def _note_missing(self, recipe: Recipe, missing: list[str]) -> None:
+        self._attempts.append(Attempt(recipe.step, "error", f"missing: {', '.join(missing[:8])}"))
+
+    def _refused(self) -> CompileResult:
+        names = ", ".join(self._missing[:8])
+        message = f"headers are missing: {names}; name their folders in `compile.args` (-I…)"
+        errors = tuple(
+            Message(f"{name}: not found in the workspace or the toolkit", str(self._unit), 1)
+            for name in self._missing
+        )
+        return CompileResult(
+            "error",
+            str(self._unit),
+            self._arch,
+            message=message,
+            errors=errors,
+            dropped=self._base.dropped,
+            toolkit=self._context.compiler.version,
+            time=time.time(),
+        )
+
+    def _attempt(self, recipe: Recipe) -> CompileResult:
+        result = compile_unit(
+            replace(self._context, timeout=max(self._remaining(), MIN_SECONDS)),
+            self._unit,
+            self._arch,
+            recipe.added_to(self._base),
+            text=self._text,
+            keep_preprocessed=self._keep_preprocessed,
+        )
+        self._attempts.append(Attempt(recipe.step, result.status, result.message, result.took))
+        return result
+
+    def _keep_preprocessed(self, made: bytes) -> None:
+        self._preprocessed = made
+
+    def _is_final(self, result: CompileResult) -> bool:
+        """Whether no further step can help, or none may be begun."""
+        is_over = result.status in ("timeout", "cancelled", "slow", "failed")
+        return result.has_numbers or is_over or self._remaining() < MIN_SECONDS
+
+    def _remaining(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _told(self, result: CompileResult) -> CompileResult:
+        return replace(result, attempts=tuple(self._attempts))
+
+    # A fragment, through what includes it
+
+    def _through_includers(self) -> CompileResult | None:
+        """The entries of the unit from a `.cu` that includes it; None where there are none."""
+        if self._text is not None:
+            return None
+        for includer, _ in zip(
+            self._files.includers(self._unit), range(MAX_INCLUDERS), strict=False
+        ):
+            if self._remaining() < MIN_SECONDS:
+                break
+            context = replace(self._context, timeout=self._remaining())
+            other = _Ladder(
+                context, includer, self._arch, self._base, self._root, None, self._files
+            )
+            result = other._full()
+            status = result.status if result.entries else "no-entry"
+            self._attempts.append(Attempt("fragment", status, str(includer), result.took))
+            own = tuple(e for e in result.entries if e.file and is_same_file(e.file, self._unit))
+            if own:
+                return replace(result, unit=str(self._unit), entries=own)
+        return None
+
+    # What worked here before
+
+    def _remembered(self) -> Recipe | None:
+        cache = self._context.cache
+        return cache.noted(self._note_name(), Recipe) if cache is not None else None
+
+    def _remember(self) -> None:
+        if self._context.cache is not None:
+            self._context.cache.note(self._note_name(), self._recipe)
+
+    def _note_name(self) -> str:
+        return f"recipe\0{self._root}\0{self._unit.parent}"
+
+
+def is_same_file(one: str, other: Path) -> bool:
+    """Whether both are one file, links resolved."""
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def scan(
+    context: Context,
+    unit: Path,
+    arch: str,
+    flags: Filtered,
+    text: bytes | None,
+    *,
+    timeout: float,
+) -> list[str]:
+    """The headers that the preprocessor does not find; empty also where it does not say."""
+    with scratch_folder(context.cache) as scratch:
+        invocation = prepare_scan(context.compiler, unit, arch, flags, scratch, text)
+        env = os.environ if context.env is None else context.env
+        run(
+            invocation.argv,
+            cwd=scratch,
+            env=clean_environment(env, context.workspaces, scratch),
+            timeout=timeout,
+            cancelled=context.cancelled,
+        )
+        return list(read_missing(invocation.dependency_file) or ())

@@ -1,0 +1,62 @@
+"""How a unit without compile commands was made to compile: to be tried again beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from occlsp.reports import errors
+from occlsp.reports.flags import Filtered
+
+REMOVED_NAMES = {
+    "cudaThreadSynchronize": "cudaDeviceSynchronize",
+    "cudaThreadExit": "cudaDeviceReset",
+    "cudaThreadGetLimit": "cudaDeviceGetLimit",
+    "cudaThreadSetLimit": "cudaDeviceSetLimit",
+    "cudaThreadGetCacheConfig": "cudaDeviceGetCacheConfig",
+    "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig",
+}
+"""Names that the runtime dropped, and what they are called now."""
+NEWER_LANGUAGE = "--std=c++20"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is added to the flags."""
+
+    step: str = "bare"
+    folders: tuple[str, ...] = ()
+    """Searched after all others: a repository's own `math.h` must not shadow the system's."""
+    defines: tuple[str, ...] = ()
+    is_rdc: bool = False
+    language: str | None = None
+
+    def added_to(self, base: Filtered) -> Filtered:
+        """`base` with this recipe."""
+        kept = base.kept
+        if self.language is not None:
+            kept = (*(word for word in kept if not word.startswith("--std")), self.language)
+        host = [word for folder in self.folders for word in ("-idirafter", folder)]
+        host += [f"-D{name}={REMOVED_NAMES[name]}" for name in self.defines]
+        return replace(
+            base,
+            kept=kept,
+            host=(*base.host, *host),
+            is_rdc=base.is_rdc or self.is_rdc,
+        )
+
+    def with_folders(self, step: str, folders: list[Path]) -> Recipe:
+        """The recipe with more folders to search."""
+        added = (*self.folders, *(str(folder) for folder in folders))
+        return replace(self, step=step, folders=tuple(dict.fromkeys(added)))
+
+    def mended(self, output: str) -> Recipe | None:
+        """What the compiler's message asks for on top of this; None: nothing that we know."""
+        names = tuple(sorted(errors.undefined_names(output) & REMOVED_NAMES.keys()))
+        if new := tuple(name for name in names if name not in self.defines):
+            return replace(self, step="mended", defines=(*self.defines, *new))
+        if not self.is_rdc and errors.wants_separate_compilation(output):
+            return replace(self, step="mended", is_rdc=True)
+        if self.language is None and errors.wants_newer_language(output):
+            return replace(self, step="mended", language=NEWER_LANGUAGE)
+        return None

@@ -1,0 +1,203 @@
+"""Compiles the device slice of a unit: cut, ask the compiler, cut again, until it compiles."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from occlsp.reports.cache import digest
+from occlsp.reports.compile import Context, compile_unit, scratch_folder
+from occlsp.reports.compiled import CompileResult
+from occlsp.reports.errors import front_end_errors
+from occlsp.reports.facts import ReportWarning
+from occlsp.reports.flags import Filtered
+from occlsp.reports.preprocessed import Place
+from occlsp.reports.slice import Slice
+from occlsp.reports.standins import write_standins
+
+MAX_ROUNDS = 20
+_ALL_ERRORS = "-Xcudafe=--error_limit=1000"
+_FOREIGN = ("/usr/", "/opt/", os.sep + "site-packages" + os.sep)
+
+
+def compile_slice(
+    context: Context,
+    unit: Path,
+    arch: str,
+    flags: Filtered,
+    *,
+    root: Path,
+    missing: list[str],
+    failed: CompileResult | None = None,
+    preprocessed: bytes | None = None,
+    text: bytes | None = None,
+) -> CompileResult:
+    """Compiles what of `unit` (or `text`) is device code, with origin "slice".
+
+    `missing`: includes to be stood in for. `failed` and `preprocessed` are the full compile's
+    outcome, where there is one: its errors begin the cutting. `context.timeout` bounds all
+    rounds together. The message says what was left out; kernels that do not compile are
+    warnings. A result without numbers is the last round's.
+    """
+    key = _key(context, unit, arch, flags, text)
+    known = context.cache.lookup(key) if context.cache is not None and key else None
+    if known is not None:
+        return known
+    slicer = _Slicer(context, unit, arch, flags, root, text)
+    result = slicer.compiled(missing, failed, preprocessed)
+    return _kept(context, key, result) if result.has_numbers and key else result
+
+
+class _Slicer:
+    def __init__(
+        self,
+        context: Context,
+        unit: Path,
+        arch: str,
+        flags: Filtered,
+        root: Path,
+        text: bytes | None,
+    ) -> None:
+        self._deadline = time.monotonic() + context.timeout
+        self._context = replace(context, slow=None)
+        self._unit = unit
+        self._arch = arch
+        self._flags = replace(flags, kept=(*flags.kept, _ALL_ERRORS))
+        self._root = root
+        self._text = text
+        self._took = 0.0
+
+    def compiled(
+        self, missing: list[str], failed: CompileResult | None, preprocessed: bytes | None
+    ) -> CompileResult:
+        """All rounds."""
+        if failed is None or preprocessed is None or missing:
+            failed, preprocessed = self._with_standins(missing)
+            if failed.has_numbers or preprocessed is None:
+                return self._told(failed, failed, missing, None)
+        cut = Slice(preprocessed, self._is_own)
+        result = self._cut_until_it_compiles(cut, failed)
+        if result.has_numbers:
+            places = {Place(e.file, e.line) for e in result.entries if e.file and e.line}
+            if cut.add_default_instances(places):
+                more = self._cut_until_it_compiles(cut, self._compile(cut.text))
+                result = more if len(more.entries) > len(result.entries) else result
+        return self._told(result, failed, missing, cut)
+
+    def _with_standins(self, missing: list[str]) -> tuple[CompileResult, bytes | None]:
+        made: list[bytes] = []
+        with scratch_folder(self._context.cache) as folder:
+            search = write_standins(missing, folder)
+            host = (*self._flags.host, "-idirafter", str(search))
+            result = compile_unit(
+                replace(self._context, timeout=self._remaining()),
+                self._unit,
+                self._arch,
+                replace(self._flags, host=host),
+                text=self._text,
+                origin="slice",
+                keep_preprocessed=made.append,
+            )
+            own = tuple(d for d in result.dependencies if not d.startswith(str(folder) + os.sep))
+        self._took += result.took
+        return replace(result, dependencies=own), made[-1] if made else None
+
+    def _cut_until_it_compiles(self, cut: Slice, result: CompileResult) -> CompileResult:
+        for _ in range(MAX_ROUNDS):
+            if result.has_numbers or result.status != "error" or self._remaining() < 0.5:
+                break
+            if not cut.cut(front_end_errors(result.output)):
+                break
+            result = self._compile(cut.text)
+        return result
+
+    def _compile(self, text: bytes) -> CompileResult:
+        result = compile_unit(
+            replace(self._context, timeout=self._remaining()),
+            self._unit,
+            self._arch,
+            self._flags,
+            text=text,
+            origin="slice",
+        )
+        self._took += result.took
+        return result
+
+    def _remaining(self) -> float:
+        return max(self._deadline - time.monotonic(), 0.1)
+
+    def _is_own(self, path: str) -> bool:
+        """Whether a file may be cut: the workspace's, less toolkits and packages in it."""
+        real = os.path.normpath(path)
+        toolkit = self._context.compiler.toolkit
+        if any(part in real for part in _FOREIGN) or (toolkit and real.startswith(str(toolkit))):
+            return False
+        return real.startswith((str(self._root) + os.sep, str(self._unit.parent) + os.sep))
+
+    def _told(
+        self, result: CompileResult, first: CompileResult, missing: list[str], cut: Slice | None
+    ) -> CompileResult:
+        """The result with what was left out of it."""
+        dropped = cut.dropped if cut is not None else ()
+        lost = "kernels that do not compile: " + ", ".join(dropped[:8]) if dropped else ""
+        left_out = [
+            f"{cut.cut_count} places cut that do not compile" if cut and cut.cut_count else "",
+            f"missing: {', '.join(missing[:8])}" if missing else "",
+            lost,
+        ]
+        message = "device code only: " + ("; ".join(filter(None, left_out)) or "all of it")
+        warnings = (
+            ReportWarning(
+                "other", f"{name} does not compile in the device slice", source=first.unit
+            )
+            for name in dropped
+        )
+        told = replace(
+            result,
+            dependencies=first.dependencies,
+            took=self._took,
+            origin="slice",
+        )
+        if not result.has_numbers:
+            return told
+        if not result.entries and dropped:
+            return replace(told, status="error", message=message, errors=first.errors)
+        return replace(
+            told,
+            message=message if result.entries else result.message,
+            warnings=(*result.warnings, *warnings),
+        )
+
+
+def _key(
+    context: Context, unit: Path, arch: str, flags: Filtered, text: bytes | None
+) -> str | None:
+    try:
+        content = unit.read_bytes() if text is None else text
+    except OSError:
+        return None
+    parts = ("slice", str(unit), arch, context.compiler.version, *flags.key())
+    return digest(content, *(os.fsencode(part) for part in parts))
+
+
+def _kept(context: Context, key: str, result: CompileResult) -> CompileResult:
+    """Keeps a slice's result for the unit as it is now, with copies of its products."""
+    cache = context.cache
+    if cache is None:
+        return result
+    digests = {path: made for path in result.dependencies if (made := cache.digests.of(path))}
+    with scratch_folder(cache) as folder:
+        ptx, cubin = _copy(result.ptx, folder), _copy(result.cubin, folder)
+        return cache.store(key, result, digests, ptx=ptx, cubin=cubin)
+
+
+def _copy(product: str | None, folder: Path) -> Path | None:
+    if product is None:
+        return None
+    try:
+        return Path(shutil.copy(product, folder))
+    except OSError:
+        return None
