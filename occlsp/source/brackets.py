@@ -10,6 +10,8 @@ from occlsp.source.text import Span
 _BRACKET = re.compile(rb"[()\[\]{}]")
 _PARENTHESIS = re.compile(rb"[()]")
 _ANGLE = re.compile(rb"->|<<|[<>]=|[<>()\[\]{};]")
+_COMMA = re.compile(rb",")
+_NESTING = re.compile(rb"[<(\[{]")
 _SPLIT = re.compile(rb"->|<<|[<>]=|[,<>()\[\]{}]")
 _WORD_END = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
 _AFTER_TEMPLATE = re.compile(rb"\s*(?:[(:,){>\]*&}]|\Z|\.\.\.)")
@@ -110,6 +112,8 @@ def strip(code: bytes, start: int, end: int) -> Span:
 def _top_level_commas(code: bytes, start: int, end: int) -> list[int]:
     if code.find(b",", start, end) < 0:
         return []
+    if _NESTING.search(code, start, end) is None:
+        return [match.start() for match in _COMMA.finditer(code, start, end)]
     # One stack for brackets and angles. An angle counts only once it is closed, so a comma
     # remembers the innermost open entry and is judged at the end.
     stack: list[list[int]] = []  # [offset, is closed template, parent's index in `entries`]

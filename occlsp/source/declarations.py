@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from occlsp.source.brackets import match_angle, match_parenthesis, split, strip
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.fragment import Fragment
+from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import ATTRIBUTES, IDENTIFIER, looks_like_parameters, template_parameters
-from occlsp.source.syntax import Constant, Expr, RawShared, TypeAlias
+from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
 from occlsp.source.text import Span
 
-_TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|.", re.S)
+_TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|\S")
 _SPECIFIERS = frozenset(
     (
         *(b"static", b"constexpr", b"constinit", b"inline", b"extern", b"volatile", b"register"),
@@ -21,10 +21,10 @@ _SPECIFIERS = frozenset(
     )
 )
 _TEMPLATE = re.compile(rb"\btemplate\s*(<)")
-_SHARED = re.compile(rb"__shared__(?![0-9A-Za-z_])")
 _LABEL = re.compile(rb"\s*(?:public|private|protected)\s*:(?!:)")
 _USING = re.compile(rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);")
 _TYPEDEF = re.compile(rb"typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;")
+_DECLARATOR = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*")
 _ENUMERATOR = re.compile(rb"\s*(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?(=)?")
 _UNDERLYING = re.compile(rb"(?<!:):(?!:)\s*([^{]+)\Z")
 _LOOK_BACK = 4096
@@ -61,7 +61,7 @@ class Declaration:
                     position = closing + 1
                 elif token == b"[[":
                     position = max(code.find(b"]]", position, end), position)
-                elif token not in b":*&" and token.strip():
+                elif token not in b":*&":
                     return
                 continue
             opening = strip(code, position, end).start
@@ -104,7 +104,7 @@ class Declaration:
             return
         code = self.fragment.code
         for part in split(code, self.first, self.end):
-            match = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*").match(code, *part)
+            match = _DECLARATOR.match(code, *part)
             if match is None:
                 continue
             extents: list[Expr] = []
@@ -135,8 +135,12 @@ class Declaration:
 
 
 def constants(
-    fragment: Fragment, start: int, end: int, scope: tuple[str, ...]
-) -> Iterator[tuple[Constant, int]]:
+    fragment: Fragment,
+    start: int,
+    end: int,
+    scope: tuple[str, ...],
+    conditions: tuple[Condition, ...],
+) -> Iterator[tuple[int, Constant]]:
     """The constants that `code[start:end]` declares, each with its offset."""
     while (label := _LABEL.match(fragment.code, start, end)) is not None:
         start = label.end()
@@ -149,39 +153,56 @@ def constants(
     for name, extents, value in declaration.declarators():
         if value is None or extents:
             continue
-        yield (
-            Constant(
-                fragment.words(*name),
-                scope,
-                declaration.type,
-                fragment.expression(*value),
-                b"constexpr" in declaration.specifiers,
-                parameters,
-            ),
-            name.start,
+        constant = Constant(
+            fragment.words(*name),
+            scope,
+            declaration.type,
+            fragment.expression(*value),
+            b"constexpr" in declaration.specifiers,
+            parameters,
+            conditions=conditions,
         )
+        yield name.start, constant
 
 
 def enumerators(
-    fragment: Fragment, declaration: int, opening: int, end: int, scope: tuple[str, ...]
-) -> Iterator[tuple[Constant, int]]:
-    """The enumerators between the braces at `opening` and `end - 1`."""
-    code = fragment.code
-    underlying = _UNDERLYING.search(code, declaration, opening)
+    fragment: Fragment, opening: int, scope: tuple[str, ...], conditions: tuple[Condition, ...]
+) -> Iterator[tuple[int, Constant]]:
+    """The enumerators from the brace at `opening` to the fragment's end, each with its offset.
+
+    All but the first have 0 as `previous`, until their places in the file are known.
+    """
+    code, end = fragment.code, fragment.end
+    underlying = _UNDERLYING.search(code, fragment.start, opening)
     kind = fragment.words(*underlying.span(1)) if underlying is not None else "int"
     last = end - 1 if code[end - 1 : end] == b"}" else end
+    previous = None
     for part in split(code, opening + 1, last):
         match = _ENUMERATOR.match(code, *part)
         if match is None:
             continue
         value = fragment.expression(match.end(), part.end) if match[2] else None
         name = fragment.words(*match.span(1))
-        yield Constant(name, scope, kind, value, is_constexpr=True), match.start(1)
+        yield (
+            match.start(1),
+            Constant(
+                name,
+                scope,
+                kind,
+                value,
+                is_constexpr=True,
+                previous=previous,
+                conditions=conditions,
+            ),
+        )
+        previous = 0
 
 
 def shared_tokens(code: bytes, start: int, end: int) -> Iterator[int]:
     """Offsets of the `__shared__` in `code[start:end]`."""
-    return (match.start() for match in _SHARED.finditer(code, start, end))
+    for offset in occurrences(code, b"__shared__", start, end):
+        if not is_word_at(code, offset - 1) and not is_word_at(code, offset + len(b"__shared__")):
+            yield offset
 
 
 def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
@@ -221,7 +242,19 @@ def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
         )
 
 
-def alias_at(fragment: Fragment, token: int, scope: tuple[str, ...]) -> TypeAlias | None:
+def alias_tokens(code: bytes, start: int, end: int) -> list[int]:
+    """Offsets of the `using` and `typedef` in `code[start:end]`, ascending."""
+    return sorted(
+        offset
+        for word in (b"using", b"typedef")
+        for offset in occurrences(code, word, start, end)
+        if not is_word_at(code, offset - 1) and not is_word_at(code, offset + len(word))
+    )
+
+
+def alias_at(
+    fragment: Fragment, token: int, scope: tuple[str, ...], function: int | None
+) -> TypeAlias | None:
     """The type alias whose `using` or `typedef` is at `token`."""
     code = fragment.code
     match = _USING.match(code, token, fragment.end)
@@ -245,4 +278,5 @@ def alias_at(fragment: Fragment, token: int, scope: tuple[str, ...]) -> TypeAlia
         fragment.words(*target),
         parameters,
         Span(token, match.end()),
+        function,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TypeVar, cast
 
 from occlsp.source import declarations, kernels, launches
@@ -64,13 +65,13 @@ def alias_names(text: bytes, defines: Sequence[Define], known: frozenset[str]) -
 
 
 def _is_alias(text: bytes, define: Define, tokens: kernels.Tokens) -> bool:
-    if tokens.pattern.search(text, *define.body.span) is None:
+    if tokens.first(text, *define.body.span) is None:
         return False
     fragment = body_fragment(text, define)
-    token = next(tokens.find(fragment.code, 0, fragment.end), None)
+    token = tokens.first(fragment.code, 0, fragment.end)
     if token is None:
         return False
-    borders = kernels.head_range(fragment, token, 0, tokens)
+    borders = kernels.head_range(fragment, token, 0)
     return borders.terminator is None and kernels.is_bare(fragment, token, borders, tokens)
 
 
@@ -79,7 +80,7 @@ def read_bodies(text: bytes, defines: Sequence[Define], tokens: kernels.Tokens) 
     facts = BodyFacts()
     for define in defines:
         span = define.body.span
-        has_kernel = tokens.pattern.search(text, *span) is not None
+        has_kernel = tokens.first(text, *span) is not None
         if not has_kernel and _INTERESTING.search(text, *span) is None:
             continue
         fragment = body_fragment(text, define)
@@ -104,10 +105,11 @@ def _placed(define: Define, found: Iterator[Fact]) -> Iterator[Fact]:
 
 def _kernels(fragment: Fragment, tokens: kernels.Tokens) -> Iterator[RawKernel]:
     floor = 0
-    for token in tokens.find(fragment.code, 0, fragment.end):
+    found = tokens.find(fragment.code, 0, fragment.end)
+    for token, following in zip_longest(found, found[1:]):
         if token < floor:
             continue
-        borders = kernels.head_range(fragment, token, floor, tokens)
+        borders = kernels.head_range(fragment, token, floor, following)
         kernel = kernels.kernel_at(fragment, token, borders, tokens)
         if kernel is None:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,7 +12,9 @@ from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 
-
+_WORD = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(range(0x80, 0x100))
+)
 _DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
 
@@ -60,6 +63,22 @@ class Fragment:
                 return low + len(piece)
             position = low
         return self.start
+
+
+def occurrences(code: bytes, word: bytes, start: int, end: int) -> Iterator[int]:
+    """Offsets of `word` in `code[start:end]`, as part of longer words too.
+
+    Several times faster than a regular expression with alternatives.
+    """
+    offset = code.find(word, start, end)
+    while offset >= 0:
+        yield offset
+        offset = code.find(word, offset + len(word), end)
+
+
+def is_word_at(code: bytes, offset: int) -> bool:
+    """Whether the byte at an offset can be part of an identifier; False outside of the code."""
+    return 0 <= offset < len(code) and code[offset] in _WORD
 
 
 def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:

@@ -20,15 +20,24 @@ _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|->|\[\[|[(<:={;\[]|==|[0-9][0-9
 _OPERATOR = re.compile(
     rb"operator\s*(?:\(\s*\)|\[\s*\]|(?:new|delete)\b\s*(?:\[\s*\])?|[^\s\w(]+|[\w\s:*&<>,]+)"
 )
+_MACRO_WORD = re.compile(IDENTIFIER)
 _MACRO_NAME = re.compile(rb"_*[A-Z][A-Z0-9_]+")
 _TYPE_PARAMETER = re.compile(
     rb"\s*(?:typename|class)\b\s*(\.\.\.)?\s*(" + IDENTIFIER + rb")?\s*\Z", re.S
 )
-_NAMED = re.compile(rb"(.*?)(\.\.\.)?\s*\b(" + IDENTIFIER + rb")\s*((?:\[[^\]]*\]\s*)*)\Z", re.S)
 _FUNCTION_POINTER = re.compile(rb"(.*\(\s*[*&][\s*&]*)(" + IDENTIFIER + rb")\s*(\).*)\Z", re.S)
 _DEFAULT = re.compile(rb"(?<![=!<>+\-*/%&|^])=(?!=)")
 
 _LONGEST_PARAMETER = 2000
+
+_WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(
+    range(0x80, 0x100)
+)
+_ELABORATED = frozenset((b"const", b"typename", b"struct", b"class", b"enum", b"volatile"))
+_REST = re.compile(rb"\s*(?:(?:const|noexcept|override|final|volatile|&&?)\s*)*(?:\Z|:(?!:)|=|->)")
+_PLAIN = re.compile(rb"[\w\s:*&\x80-\xff$]*\Z")
+_LABELLED = re.compile(rb"(?<!:):(?!:)|\btemplate\b|\boperator\b|::\s*[*&]")
+_QUALIFIED = re.compile(rb"((?:" + IDENTIFIER + rb"\s*::\s*)+)\Z")
 
 ATTRIBUTES = frozenset(
     (
@@ -222,6 +231,9 @@ class _Walk:
 
 def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = frozenset()) -> Head:
     """Reads the head `code[start:end]` of a function; `aliases` stand for `__global__`."""
+    plain = _plain_head(code, start, end, aliases)
+    if plain is not None:
+        return plain
     walk = _Walk(code, start, end, aliases)
     head = walk.head
     index = _declarator(code, walk.candidates, aliases)
@@ -237,6 +249,54 @@ def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = fro
         if is_macro and span.start < limit and span.start not in called:
             head.macro_calls.append(span)
     head.macro_calls.sort()
+    return head
+
+
+def _plain_head(code: bytes, start: int, end: int, aliases: frozenset[bytes]) -> Head | None:
+    """The head where it has the usual form `template<…> words name(…) qualifiers`; else None.
+
+    Most heads have it, and the walk over all tokens costs several times as much.
+    """
+    head = Head(strip(code, start, end).start)
+    first = head.start
+    while code.startswith(b"template", first):
+        opening = strip(code, first + len(b"template"), end).start
+        closing = match_angle(code, opening, end) if code[opening : opening + 1] == b"<" else None
+        if closing is None:
+            return None
+        head.is_template = True
+        head.template_parameters = (
+            *head.template_parameters,
+            *template_parameters(code, opening + 1, closing),
+        )
+        first = strip(code, closing + 1, end).start
+    group = code.find(b"(", first, end)
+    before = code[first:group]
+    if group < 0 or _PLAIN.match(before) is None or _LABELLED.search(before) is not None:
+        return None
+    closing = match_parenthesis(code, group, end)
+    named = before.rstrip()
+    prefix = named.rstrip(_WORD_BYTES)
+    name = named[len(prefix) :]
+    if closing is None or not name or name in _NOT_NAMES or name in ATTRIBUTES or name in aliases:
+        return None
+    if prefix.rstrip().endswith(b"operator") or name == b"operator":
+        return None
+    if _REST.match(code, closing + 1, end) is None:
+        return None
+    qualifiers = _QUALIFIED.search(prefix)
+    scope = () if qualifiers is None else tuple(re.findall(IDENTIFIER, qualifiers[1]))
+    place = first + len(prefix)
+    head.declarator = Candidate(
+        Span(place, place + len(name)),
+        tuple(one.decode("utf-8", "replace") for one in scope),
+        None,
+        Span(group + 1, closing),
+    )
+    head.words = set(prefix.split())
+    for match in _MACRO_WORD.finditer(prefix) if aliases or not prefix.islower() else ():
+        if match[0] in aliases or _MACRO_NAME.fullmatch(match[0]) is not None:
+            head.macro_calls.append(Span(first + match.start(), first + match.end()))
     return head
 
 
@@ -291,6 +351,8 @@ def _template_parameter(code: bytes, part: Span) -> TemplateParameter:
 
 def split_default(code: bytes, part: Span) -> tuple[Span, Span | None]:
     """Splits `int n = 4` at its `=`."""
+    if code.find(b"=", part.start, part.end) < 0:
+        return part, None
     for match in _DEFAULT.finditer(code, part.start, part.end):
         opened = code.count(b"(", part.start, match.start())
         if opened == code.count(b")", part.start, match.start()):
@@ -313,16 +375,21 @@ def _type_and_name(piece: bytes) -> tuple[str, str | None, bool]:
         pointer = _FUNCTION_POINTER.match(piece)
         if pointer is not None:
             return _clean(pointer[1] + pointer[3]), pointer[2].decode("utf-8", "replace"), False
-    match = _NAMED.match(piece)
-    if match is not None:
-        before = match[1].strip()
-        is_pack = match[2] is not None
-        named = before and not before.endswith(b"::") and match[3] not in _TYPE_WORDS
-        if named and before not in (b"const", b"typename", b"struct", b"class", b"volatile"):
-            kind = _clean(before + match[4])
-            return kind, match[3].decode("utf-8", "replace"), is_pack
-    pack = piece.rstrip().endswith(b"...")
-    return _clean(piece.rstrip().removesuffix(b"...") if pack else piece), None, pack
+    declared = piece.rstrip()
+    extents = b""
+    if declared.endswith(b"]") and b"[" in declared:
+        opening = declared.index(b"[")
+        declared, extents = declared[:opening].rstrip(), declared[opening:]
+    before = declared.rstrip(_WORD_BYTES)
+    name = declared[len(before) :]
+    before = before.rstrip()
+    is_pack = before.endswith(b"...")
+    before = before.removesuffix(b"...").rstrip()
+    is_named = name and before and not name[:1].isdigit() and name not in _TYPE_WORDS
+    if is_named and not before.endswith(b"::") and before not in _ELABORATED:
+        return _clean(before + extents), name.decode("utf-8", "replace"), is_pack
+    is_pack = declared.endswith(b"...")
+    return _clean(declared.removesuffix(b"...") + extents), None, is_pack
 
 
 def _clean(piece: bytes) -> str:

@@ -7,49 +7,48 @@ around its token whatever the rest of the file looks like.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from occlsp.source.brackets import match_parenthesis, split, strip
-from occlsp.source.fragment import Fragment
+from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import Candidate, Head, looks_like_parameters, parameter, read_head
 from occlsp.source.syntax import Expr, RawKernel
 from occlsp.source.text import Span
 
-_GNU = rb"__attribute__\s*\(\(\s*(?:__)?global(?:__)?\s*\)\)"
+_GNU = re.compile(rb"__attribute__\s*\(\(\s*(?:__)?global(?:__)?\s*\)\)")
 _LAUNCH_BOUNDS = re.compile(rb"\blaunch_bounds\s*(\()")
 _HEAD_END = re.compile(rb"[;{]")
 _LOOK_BACK = 16384
 _MOST_BRACES = 64
-_MOST_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """What stands for `__global__`."""
 
-    pattern: re.Pattern[bytes]
     aliases: frozenset[bytes]
 
-    def find(self, code: bytes, start: int, end: int) -> Iterator[int]:
-        """Offsets of the tokens in `code[start:end]`."""
-        for match in self.pattern.finditer(code, start, end):
-            offset = match.start()
-            if not offset or not _is_word(code[offset - 1]):
-                yield offset
+    def find(self, code: bytes, start: int, end: int) -> list[int]:
+        """Offsets of the tokens in `code[start:end]`, ascending."""
+        found = [
+            offset
+            for word in (b"__global__", *self.aliases)
+            for offset in occurrences(code, word, start, end)
+            if not is_word_at(code, offset - 1) and not is_word_at(code, offset + len(word))
+        ]
+        attributes = occurrences(code, b"__attribute__", start, end)
+        found.extend(offset for offset in attributes if _GNU.match(code, offset, end))
+        return sorted(found)
+
+    def first(self, code: bytes, start: int, end: int) -> int | None:
+        """The first of the tokens."""
+        return next(iter(self.find(code, start, end)), None)
 
 
 def tokens(aliases: frozenset[str]) -> Tokens:
     """The tokens to look for, given the names of macros that expand to `__global__`."""
-    names = frozenset(name.encode() for name in aliases)
-    words = b"|".join(re.escape(name) for name in sorted((b"__global__", *names), reverse=True))
-    return Tokens(re.compile(rb"(?:" + words + rb")(?![0-9A-Za-z_$\x80-\xff])|" + _GNU), names)
-
-
-def _is_word(character: int) -> bool:
-    return chr(character).isalnum() or character in b"_$" or character >= 0x80
+    return Tokens(frozenset(name.encode() for name in aliases))
 
 
 @dataclass(slots=True)
@@ -62,17 +61,18 @@ class HeadRange:
     """Offset of its `{` or `;`."""
 
 
-def head_range(fragment: Fragment, token: int, floor: int, pattern: Tokens) -> HeadRange:
-    """The borders of the declaration around `token`; `floor` ends the one before."""
+def head_range(
+    fragment: Fragment, token: int, floor: int, following: int | None = None
+) -> HeadRange:
+    """The borders of the declaration around `token`; `floor` ends the one before, `following` is
+    the next token."""
     code = fragment.code
     low = max(fragment.start, floor, token - _LOOK_BACK)
     start = max(code.rfind(border, low, token) for border in (b";", b"{", b"}")) + 1
     start = max(start, low)
     limit = fragment.end
-    for following in islice(pattern.find(code, token + 2, fragment.end), _MOST_TOKENS):
-        if code.find(b")", token, following) >= 0:
-            limit = following
-            break
+    if following is not None and code.find(b")", token, following) >= 0:
+        limit = min(following, limit)
     for count, match in enumerate(_HEAD_END.finditer(code, token, limit)):
         offset = match.start()
         if match[0] == b"{" and count < _MOST_BRACES:

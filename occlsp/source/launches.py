@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from occlsp.source.brackets import match_angle, strip
 from occlsp.source.callees import callee_before, callee_name
-from occlsp.source.fragment import Fragment
+from occlsp.source.fragment import Fragment, occurrences
 from occlsp.source.heads import IDENTIFIER
 from occlsp.source.syntax import Expr, RawCall, RawLaunch
 from occlsp.source.text import Span
 
-_CHEVRON = re.compile(rb"(?<!<)<<<(?!<)")
 _CONFIG = re.compile(rb">{3,}|[({\[;]")
-_API = re.compile(rb"(?:Launch|FuncSet|Occupancy)[0-9A-Za-z_]+")
+_WORD = re.compile(IDENTIFIER)
 _PREFIX = re.compile(rb"(?<![0-9A-Za-z_])(?:cuda|cu|hip|hipModule|hipExt)\Z")
 _STATEMENT_BORDER = (b";", b"{", b"}")
 _LABEL = re.compile(
@@ -62,15 +61,22 @@ LAUNCH_APIS = {
 
 def chevrons(code: bytes, start: int, end: int) -> Iterator[int]:
     """Offsets of the `<<<` in `code[start:end]`."""
-    return (match.start() for match in _CHEVRON.finditer(code, start, end))
+    for offset in occurrences(code, b"<<<", start, end):
+        if code[offset - 1 : offset] != b"<" and code[offset + 3 : offset + 4] != b"<":
+            yield offset
 
 
-def api_names(code: bytes, start: int, end: int) -> Iterator[Span]:
+def api_names(code: bytes, start: int, end: int) -> list[Span]:
     """The names of launching, attribute and occupancy functions in `code[start:end]`."""
-    for match in _API.finditer(code, start, end):
-        prefix = _PREFIX.search(code, max(match.start() - 12, 0), match.start())
-        if prefix is not None:
-            yield Span(prefix.start(), match.end())
+    found = set()
+    for word in (b"Launch", b"FuncSet", b"Occupancy"):
+        for offset in occurrences(code, word, start, end):
+            prefix = _PREFIX.search(code, max(offset - 12, 0), offset)
+            if prefix is not None:
+                name = _WORD.match(code, prefix.start(), end)
+                assert name is not None
+                found.add(Span(*name.span()))
+    return sorted(found)
 
 
 def chevron_launch(fragment: Fragment, token: int) -> RawLaunch | None:

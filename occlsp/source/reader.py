@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
 from typing import TypeVar, cast
 
 from occlsp.source import declarations, kernels, launches
@@ -30,7 +32,6 @@ from occlsp.source.syntax import (
 )
 from occlsp.source.text import Span
 
-_ALIAS = re.compile(rb"(?:using|typedef)\s")
 _BACK, _AHEAD = 8192, 32768
 """How far around a token its surroundings are read branch by branch."""
 _MOST_VARIANTS = 8
@@ -254,51 +255,54 @@ class Reader:
                 found.extend(self.enumeration(block))
         for statement in self.scan.statements:
             fragment = Fragment(self.text, self.code, statement.start, statement.end)
-            for constant, offset in declarations.constants(
-                fragment, statement.start, statement.end, statement.names
-            ):
-                conditions = self.scan.conditions_at(offset)
-                found.append((offset, replace(constant, conditions=conditions)))
+            conditions = self.scan.conditions_at(statement.end)
+            found.extend(
+                declarations.constants(
+                    fragment, statement.start, statement.end, statement.names, conditions
+                )
+            )
         found.sort(key=lambda one: one[0])
         for index, (_, constant) in enumerate(found):
-            if constant.previous is not None:
-                constant = replace(constant, previous=index - 1)
-            self.constants.append(constant)
+            is_chained = constant.previous is not None
+            self.constants.append(replace(constant, previous=index - 1) if is_chained else constant)
 
     def enumeration(self, block: Block) -> Iterator[tuple[int, Constant]]:
         fragment = Fragment(self.text, self.code, block.declaration, block.end)
-        is_first = True
-        for constant, offset in declarations.enumerators(
-            fragment, block.declaration, block.opening, block.end, block.names
-        ):
-            previous = None if is_first else -1
-            is_first = False
-            yield (
-                offset,
-                replace(constant, previous=previous, conditions=self.scan.conditions_at(offset)),
-            )
+        return declarations.enumerators(
+            fragment, block.opening, block.names, self.scan.conditions_at(block.opening)
+        )
 
     def read_kernels(self, start: int, end: int) -> None:
         bodies = {block.opening: block.end for block in self.scan.blocks}
         last_end = last_token = start
-        for token in self.tokens.find(self.code, start, end):
+        found = self.tokens.find(self.code, start, end)
+        for token, following in zip_longest(found, found[1:]):
             if token < last_end and not self.scan.is_branched(last_token, token):
                 continue
             if self.code[token] != 0x5F and self.is_in_body(token):
                 continue
-            floor = last_end if last_end <= token else start
-
-            def read(
-                fragment: Fragment, offset: int, floor: int = floor, token: int = token
-            ) -> RawKernel | None:
-                low = max(0, floor - (token - offset))
-                borders = kernels.head_range(fragment, offset, low, self.tokens)
-                return kernels.kernel_at(fragment, offset, borders, self.tokens)
-
+            read = partial(
+                self.kernel_at, token, last_end if last_end <= token else start, following
+            )
             for kernel in self.variants(token, read, lambda kernel: kernel.span):
                 last_token = token
                 last_end = max(last_end, kernel.span.end)
                 self.kernels.append(self.placed(kernel, bodies))
+
+    def kernel_at(
+        self, token: int, floor: int, following: int | None, fragment: Fragment, offset: int
+    ) -> RawKernel | None:
+        """The kernel of a token that is at `offset` of a fragment."""
+        base = token - offset
+        if (
+            following is not None
+            and fragment.code[following - base : following - base + 1].isspace()
+        ):
+            following = None  # blanked: it is in another branch
+        borders = kernels.head_range(
+            fragment, offset, max(0, floor - base), None if following is None else following - base
+        )
+        return kernels.kernel_at(fragment, offset, borders, self.tokens)
 
     def read_macro_kernels(self, macros: dict[str, list[tuple[Define, RawKernel]]]) -> None:
         """Uses of the macros that define kernels, outside of functions."""
@@ -387,13 +391,12 @@ class Reader:
                 )
 
     def read_aliases(self, start: int, end: int) -> None:
-        for match in _ALIAS.finditer(self.code, start, end):
-            token = match.start()
-            if token and (self.code[token - 1 : token].isalnum() or self.code[token - 1] == 0x5F):
-                continue
-            alias = declarations.alias_at(self.fragment_at(token), token, self.scope_at(token))
+        for token in declarations.alias_tokens(self.code, start, end):
+            alias = declarations.alias_at(
+                self.fragment_at(token), token, self.scope_at(token), self.function_at(token)
+            )
             if alias is not None:
-                self.aliases.append(replace(alias, function=self.function_at(token)))
+                self.aliases.append(alias)
 
 
 def _place(fact: RawKernel | RawLaunch | RawCall | RawShared) -> Span:

@@ -39,7 +39,8 @@ from occlsp.source.syntax import Condition
 from occlsp.source.text import Span
 
 _DECLARATION = re.compile(rb"[{};#]")
-_BODY = re.compile(rb"[{}#]|__global__\b|\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
+_BODY = re.compile(rb"[{}#]")
+_IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
 _BOUNDARY = re.compile(rb"[;{}]")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
@@ -164,6 +165,7 @@ class Scanner:
         self.conditions = at.conditions
         self.seen_directive = at.seen_directive
         self.last_close = start
+        self.impossible = start - 1
         self.stop: Callable[[int, Checkpoint], bool] | None = None
         self.stopped = False
         self.change_conditions(start)
@@ -175,49 +177,71 @@ class Scanner:
         masked = self.masked
         position = self.start
         while not self.stopped:
-            in_body = not self.state.scope.holds_declarations
-            match = (_BODY if in_body else _DECLARATION).search(masked, position)
+            if self.state.scope.holds_declarations:
+                match = _DECLARATION.search(masked, position)
+            else:
+                match = _BODY.search(masked, position)
+                until = len(masked) if match is None else match.start()
+                if self.next_impossible(position) < until:
+                    position = self.impossible + 1
+                    self.leave_broken_body(self.impossible)
+                    continue
             if match is None:
                 self.scan.end = len(masked)
                 self.finish()
                 break
-            offset, floor = match.start(), position
-            position = offset + 1
-            token = masked[offset]
-            if token == 0x23:
-                position = self.take_directive(offset, floor)
-            elif in_body:
-                position = self.take_in_body(token, offset, match.end())
-            elif token == 0x7B:
-                self.open_declared(offset)
-            elif token == 0x7D:
-                self.close_declarations(offset)
-            else:
-                self.end_statement(offset)
+            position = self.take(match.start(), position)
         self.scan.code = bytes(self.code[: self.scan.end - self.start])
         self.scan.blocks.sort()
         return self.scan
 
+    def take(self, offset: int, floor: int) -> int:
+        """Uses the token at `offset`; where the next is looked for."""
+        token = self.masked[offset]
+        if token == 0x23:
+            return self.take_directive(offset, floor)
+        if not self.state.scope.holds_declarations:
+            self.take_in_body(token, offset)
+        elif token == 0x7B:
+            self.open_declared(offset)
+        elif token == 0x7D:
+            self.close_declarations(offset)
+        else:
+            self.end_statement(offset)
+        return offset + 1
+
+    def next_impossible(self, position: int) -> int:
+        """The next place that cannot be in a function body, or the end of the text."""
+        if self.impossible < position:
+            match = _IMPOSSIBLE.search(self.masked, position)
+            self.impossible = len(self.masked) if match is None else match.start()
+            kernel = position - 1
+            while True:
+                kernel = self.masked.find(b"__global__", kernel + 1, self.impossible)
+                if kernel < 0:
+                    break
+                following = _BOUNDARY.search(self.masked, kernel)
+                if following is None:
+                    break
+                if following[0] == b"{":
+                    self.impossible = kernel
+                    break
+                kernel = following.start()
+        return self.impossible
+
     # -- braces ---------------------------------------------------------------------------
 
-    def take_in_body(self, token: int, offset: int, end: int) -> int:
+    def take_in_body(self, token: int, offset: int) -> None:
         state = self.state
+        scope = state.scope
         if token == 0x7B:
-            self.state = state._replace(depth=state.depth + 1)
-        elif token == 0x7D:
-            self.last_close = offset + 1
-            if state.depth:
-                self.state = state._replace(depth=state.depth - 1)
-            else:
-                self.close_body(offset + 1)
-        elif token == 0x5F:
-            following = _BOUNDARY.search(self.masked, end)
-            if following is not None and following[0] == b"{":
-                self.leave_broken_body(offset)
-            return end
+            self.state = State(scope, state.depth + 1, state.declaration, state.blocks)
+            return
+        self.last_close = offset + 1
+        if state.depth:
+            self.state = State(scope, state.depth - 1, state.declaration, state.blocks)
         else:
-            self.leave_broken_body(offset)
-        return offset + 1
+            self.close_body(offset + 1)
 
     def open_declared(self, offset: int) -> None:
         scope, _, declaration, blocks = self.state
