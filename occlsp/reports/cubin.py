@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from occlsp.reports.dumps import FIRST_RESERVED_ARCH, RESERVED_SHARED
-from occlsp.reports.elf import RELOCATABLE, BrokenFileError, Elf, is_cubin, read_elf
+from occlsp.reports.elf import (
+    RELOCATABLE,
+    SHARED_MEMORY,
+    BrokenFileError,
+    Elf,
+    is_cubin,
+    read_elf,
+)
 from occlsp.reports.facts import Entry, LineSpills, Origin, Report, ReportWarning
 from occlsp.reports.linetable import LineTable
 from occlsp.reports.spills import FIRST_ARCH, decode_spills, spills_by_line
@@ -142,11 +149,11 @@ class _Reader:
                 table[index] = value
         functions = {}
         for index, count in registers.items():
-            name, other = self._elf.symbols.name_and_other(index)
+            symbol = self._elf.symbols[index]
             cumulative = stacks.get(index)
-            functions[name] = _Function(
+            functions[symbol.name] = _Function(
                 count,
-                is_kernel=bool(other & _KERNEL),
+                is_kernel=bool(symbol.other & _KERNEL),
                 frame=frames.get(index),
                 cumulative=None if cumulative == _UNKNOWN else cumulative,
             )
@@ -189,10 +196,23 @@ class _Reader:
 
     def _static_smem(self, name: str) -> int:
         section = self._elf.sections.get(f".nv.shared.{name}")
-        if section is None:
-            return 0
-        reserved = self._linked and self._capability >= FIRST_RESERVED_ARCH
-        return max(0, section.size - (RESERVED_SHARED if reserved else 0))
+        size = section.size if section is not None else 0
+        if not self._linked:
+            return self._with_referenced(name, size)
+        reserved = RESERVED_SHARED if self._capability >= FIRST_RESERVED_ARCH else 0
+        return max(0, size - reserved)
+
+    def _with_referenced(self, name: str, size: int) -> int:
+        """Adds the shared variables of templates: before linking they are in no kernel's section,
+        but symbols of their own (whose value is their alignment)."""
+        for index in sorted({index for _, index in self._elf.relocations(f".text.{name}")}):
+            symbol = self._elf.symbols[index]
+            if symbol.section < len(self._elf.by_index):
+                section = self._elf.by_index[symbol.section]
+                if section.kind == SHARED_MEMORY and not section.name.startswith(".nv.shared."):
+                    alignment = max(symbol.value, 1)
+                    size = -(-size // alignment) * alignment + symbol.size
+        return size
 
     def _barriers(self, name: str, found: dict[int, int | bytes]) -> int | None:
         if self._elf.abi >= 8:

@@ -22,7 +22,8 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QII")
-_NOBITS = (8, 0x7000000A)
+SHARED_MEMORY = 0x7000000A
+_NOBITS = (8, SHARED_MEMORY)
 """Section types without bytes in the file: SHT_NOBITS and CUDA's shared memory."""
 
 
@@ -59,6 +60,7 @@ class Elf:
     abi: int
     flags: int
     sections: dict[str, Section] = field(default_factory=dict)
+    by_index: tuple[Section, ...] = ()
 
     def content(self, section: Section) -> bytes:
         """The section's bytes; empty for one that has none in the file."""
@@ -82,20 +84,27 @@ class Elf:
 
     def relocations(self, name: str) -> list[tuple[int, int]]:
         """Offset and symbol index of each relocation of the section `name`."""
-        section = self.sections.get(f".rela{name}")
-        if section is not None:
-            content = self.content(section)
-            whole = content[: len(content) // 24 * 24]
-            return [(offset, symbol) for offset, _, symbol in _WITH_ADDEND.iter_unpack(whole)]
-        section = self.sections.get(f".rel{name}")
-        if section is None:
-            return []
-        content = self.content(section)
-        whole = content[: len(content) // 16 * 16]
-        return [(offset, symbol) for offset, _, symbol in _RELOCATION.iter_unpack(whole)]
+        found = []
+        for prefix, form in ((".rel", _RELOCATION), (".rela", _WITH_ADDEND)):
+            section = self.sections.get(prefix + name)
+            if section is not None:
+                content = self.content(section)
+                whole = content[: len(content) // form.size * form.size]
+                found += [(offset, symbol) for offset, _, symbol in form.iter_unpack(whole)]
+        return found
 
 
 _WITH_ADDEND = struct.Struct("<QII8x")
+
+
+class Symbol(NamedTuple):
+    """A row of the symbol table."""
+
+    name: str
+    other: int
+    section: int
+    value: int
+    size: int
 
 
 class _Symbols:
@@ -103,12 +112,13 @@ class _Symbols:
         self._table = table
         self._strings = strings
 
-    def name_and_other(self, index: int) -> tuple[str, int]:
-        """Name and `st_other` of the symbol."""
+    def __getitem__(self, index: int) -> Symbol:
         if not 0 <= index < len(self._table) // _SYMBOL.size:
             raise BrokenFileError(0, f"symbol {index} of {len(self._table) // _SYMBOL.size}")
-        name, _, other, *_ = _SYMBOL.unpack_from(self._table, index * _SYMBOL.size)
-        return text_at(self._strings, name), other
+        name, _, other, section, value, size = _SYMBOL.unpack_from(
+            self._table, index * _SYMBOL.size
+        )
+        return Symbol(text_at(self._strings, name), other, section, value, size)
 
 
 def text_at(strings: bytes, offset: int) -> str:
@@ -143,12 +153,11 @@ def read_elf(data: Bytes) -> Elf:
     if names_at >= len(rows):
         raise BrokenFileError(62, f"section {names_at} is to hold the names, of {len(rows)}")
     names = data[rows[names_at][4] : rows[names_at][4] + rows[names_at][5]]
-    sections: dict[str, Section] = {}
-    for row in rows:
-        if row[1]:
-            name = text_at(names, row[0])
-            sections[name] = Section(name, row[1], row[2], row[4], row[5], row[6], row[7])
-    return Elf(data, kind, ident[8], flags, sections)
+    by_index = tuple(
+        Section(text_at(names, row[0]) if row[1] else "", *row[1:3], *row[4:8]) for row in rows
+    )
+    sections = {section.name: section for section in by_index if section.name}
+    return Elf(data, kind, ident[8], flags, sections, by_index)
 
 
 def _section_rows(data: Bytes, start: int, *, count: int, row_size: int) -> list[tuple[int, ...]]:

@@ -54,8 +54,7 @@ class LineTable:
         self._sequences: dict[str, int] = {}
         if self._data:
             for offset, symbol in elf.relocations(".debug_line"):
-                name, _ = elf.symbols.name_and_other(symbol)
-                self._sequences.setdefault(name, offset)
+                self._sequences.setdefault(elf.symbols[symbol].name, offset)
 
     def place(self, function: str) -> tuple[str, int] | None:
         """File and 1-based line of the function's name."""
