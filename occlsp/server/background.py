@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +20,10 @@ from occlsp.reports.local_gpus import LocalGpu
 from occlsp.reports.worker import Worker, WorkerError
 from occlsp.server import tasks
 from occlsp.server.configuration import TOML
+from occlsp.server.scan import MAX_FILES as MOST
+from occlsp.server.scan import ScanPage, ScanRequest
 from occlsp.server.watch import Watch
+from occlsp.source.facts import FileFacts
 
 if TYPE_CHECKING:
     from occlsp.server.folder import Folder
@@ -34,7 +37,17 @@ SETTLE = 0.3
 """Seconds that news are waited for: a build writes many files."""
 SHOWN_AFTER = 0.5
 """Seconds that work may take before progress is shown for it."""
+SCAN = "occlsp.server.scan"
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Due:
+    """What is to be done for a folder."""
+
+    reports: bool = False
+    everything: bool = False
+    files: set[str] = field(default_factory=set)
 
 
 class Background:
@@ -44,7 +57,7 @@ class Background:
         self._server = server
         self._session = session
         self._worker = Worker()
-        self._due: dict[str, set[str]] = {}
+        self._due: dict[str, _Due] = {}
         self._running: asyncio.Task[None] | None = None
         self.doing: str | None = None
         """What is done now, in words."""
@@ -66,11 +79,17 @@ class Background:
 
     def survey(self, folders: Iterable[str]) -> None:
         """Looks for the reports of folders again."""
-        self._ask(folders, "reports")
+        for folder in folders:
+            self._ask(folder).reports = True
 
     def scan(self, folders: Iterable[str]) -> None:
-        """Looks at the sources of folders again."""
-        self._ask(folders, "sources")
+        """Looks at all sources of folders again."""
+        for folder in folders:
+            self._ask(folder).everything = True
+
+    def read(self, folder: str, path: str) -> None:
+        """Reads one file of a folder again, and what it includes."""
+        self._ask(folder).files.add(path)
 
     def files_changed(self, paths: Iterable[str]) -> None:
         """Files or folders on the disk have changed, come or gone."""
@@ -86,8 +105,7 @@ class Background:
                 self.survey([folder.path])
             elif path in folder.snapshot.sources.files or name.suffix.lower() in {".cu", ".cuh"}:
                 if self._session.documents.at(path) is None:
-                    folder.changed_on_disk(path)
-                    self.scan([folder.path])
+                    self.read(folder.path, path)
             elif name.suffix.lower() in {".log", ".o", ".obj", ".cubin", ".fatbin"}:
                 self.survey([folder.path])
         if settings:
@@ -107,27 +125,26 @@ class Background:
             yield from folder.watched
             yield from (path for path in folder.snapshot.sources.files)
 
-    def _ask(self, folders: Iterable[str], what: str) -> None:
-        for folder in folders:
-            self._due.setdefault(folder, set()).add(what)
+    def _ask(self, folder: str) -> _Due:
         if self._running is None or self._running.done():
             self._running = self._server.spawn(self._run())
+        return self._due.setdefault(folder, _Due())
 
     async def _run(self) -> None:
         await asyncio.sleep(SETTLE if self._session.is_settled else 0)
         while self._due:
             path = next(iter(self._due))
-            what = self._due.pop(path)
+            due = self._due.pop(path)
             folder = self._session.folders.get(path)
             if folder is None:
                 continue
             try:
-                await self._do(folder, what)
+                await self._do(folder, due)
             except WorkerError as error:
                 log.error("%s: %s", path, error)
         self._session.is_settled = True
 
-    async def _do(self, folder: Folder, what: set[str]) -> None:
+    async def _do(self, folder: Folder, due: _Due) -> None:
         task = asyncio.current_task()
         assert task is not None
         name = PurePath(folder.path).name
@@ -135,12 +152,12 @@ class Background:
             with self._server.works.work(
                 f"Occupancy: reading {name}", task.cancel, after=SHOWN_AFTER
             ) as work:
-                if "sources" in what:
-                    self._now(f"scanning {name}")
-                    await self._scan(folder, work)
-                if "reports" in what:
+                if due.reports:
                     self._now(f"reading the reports of {name}")
                     await self._survey(folder, work)
+                if due.everything or due.files:
+                    self._now(f"scanning {name}")
+                    await self._scan(folder, due, work)
         finally:
             self._now(None)
 
@@ -148,8 +165,33 @@ class Background:
         self.doing = doing
         self._session.status_changed()
 
-    async def _scan(self, folder: Folder, work: Work) -> None:
-        """Reads the sources of a project, so that launches in other files are known."""
+    async def _scan(self, folder: Folder, due: _Due, work: Work) -> None:
+        """Reads the sources of a project, so that launches in other files are known; of a file
+        outside any project what it includes."""
+        request = ScanRequest(
+            folder.path,
+            folder.build.include_dirs,
+            folder.build.defines,
+            due.everything and folder.is_project,
+            tuple(due.files),
+        )
+        facts: dict[str, FileFacts] = {}
+        gone: list[str] = []
+        page = ScanPage()
+        while not page.is_last:
+            page = await self._worker.call(f"{SCAN}:scan", request, ScanPage)
+            self._server.turns.label = "taking in a scan"
+            request = replace(request, next_page=True, files=())
+            folder.take_scanned(page.files, page.gone)
+            facts.update({scanned.path: scanned.facts for scanned in page.files})
+            gone += page.gone
+            work.report(f"{len(facts)} files", page.done)
+            if page.left_out:
+                log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
+        await asyncio.sleep(0)
+        self._server.turns.label = "indexing a scan"
+        folder.index_scanned(facts, gone)
+        self._session.refresh.news()
 
     async def _survey(self, folder: Folder, work: Work) -> None:
         settings = folder.snapshot.settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -65,19 +64,24 @@ class Compiles:
 
     async def on_command(self, path: str) -> dict[str, Any]:
         """Compiles a file and says what came of it, or why it was not compiled."""
-        folder = self._session.folder(path)
+        outcome = await self.compile_now(self._session.folder(path), path)
+        if isinstance(outcome, str):
+            return {"ok": False, "message": outcome, "results": []}
+        return _told(outcome, path)
+
+    async def compile_now(self, folder: Folder, path: str) -> Outcome | str:
+        """Compiles a file, or a unit that includes it; or why that cannot be."""
         if not await self._trusted(folder):
-            return _why_not(
+            return (
                 f"{folder.path} is not trusted, so that nothing is run; set `trusted` in the "
                 "editor's settings"
             )
         if await self.compiler(folder) is None:
-            return _why_not(str(folder.compiler_missing))
+            return str(folder.compiler_missing)
         unit = await self._unit(folder, path)
         if unit is None:
-            return _why_not(f"no file is known that includes {PurePath(path).name}")
-        outcome = await self._submit(folder, unit, "command")
-        return _told(outcome, path)
+            return f"no file is known that includes {PurePath(path).name}"
+        return await self._submit(folder, unit, "command")
 
     async def compiler(self, folder: Folder) -> str | None:
         """Where the compiler is, in words; None, with the reason in the folder, where there is
@@ -204,10 +208,6 @@ def _stamped(entries: tuple[Entry, ...], snapshot: Snapshot) -> tuple[Entry, ...
     )
 
 
-def _why_not(message: str) -> dict[str, Any]:
-    return {"ok": False, "message": message, "results": []}
-
-
 def _told(outcome: Outcome, path: str) -> dict[str, Any]:
     """A compile's outcome for `occlsp.compile`."""
     results = [
@@ -231,4 +231,4 @@ def _told(outcome: Outcome, path: str) -> dict[str, Any]:
     if outcome.unit != path:
         message = f"{PurePath(path).name} is compiled as part of {message}"
     ok = outcome.end == "done" and all(result.has_numbers for result in outcome.results)
-    return {"ok": ok, "message": message, "results": results, "time": time.time()}
+    return {"ok": ok, "message": message, "results": results}

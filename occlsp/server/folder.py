@@ -9,19 +9,25 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from occlsp.analysis.architecture import choose
 from occlsp.analysis.snapshot import Snapshot
+from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.reports.facts import Report
 from occlsp.server.configuration import TOML, FolderSettings
+from occlsp.server.sources import FolderSources
+from occlsp.server.tasks import Build, is_cached
 
 if TYPE_CHECKING:
+    from occlsp.analysis.whatif import WhatIf
     from occlsp.reports.local_gpus import LocalGpu
     from occlsp.server.documents import Document
-    from occlsp.server.tasks import Build, Stamp
+    from occlsp.server.scan import Scanned
+    from occlsp.server.tasks import Stamp
+    from occlsp.source.facts import FileFacts
 
 log = logging.getLogger("occlsp.folder")
 
@@ -36,7 +42,8 @@ class Folder:
         self.path = path
         self.is_project = is_project
         self.settings: FolderSettings | None = None
-        self.snapshot = Snapshot.of()
+        self.sources = FolderSources(path)
+        self.snapshot = Snapshot.of().with_sources(Sources.of((), self._read))
         self.reports: dict[str, Report] = {}
         """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
         self.stamps: dict[str, Stamp] = {}
@@ -46,6 +53,7 @@ class Folder:
         self.compiler: str | None = None
         """The compiler and where it was found, once it was looked for."""
         self.compiler_missing: str | None = None
+        self.build = Build()
         self.build_architectures: tuple[str, ...] = ()
         self.local_gpus: tuple[str, ...] = ()
         self.chosen: tuple[str, ...] = ()
@@ -72,7 +80,13 @@ class Folder:
             settings,
             self.build_architectures,
             self.local_gpus,
-            [e.arch for r in self.reports.values() for e in r.entries if e.arch is not None],
+            [
+                entry.arch
+                for name, report in self.reports.items()
+                if not is_cached(name)  # we compile for what is in force: that says nothing
+                for entry in report.entries
+                if entry.arch is not None
+            ],
             said_by,
         )
         if found != self.snapshot.architectures:
@@ -84,6 +98,9 @@ class Folder:
             log.warning("%s", problem)
         self.build_architectures = build.architectures
         self.choose_architectures()
+        self.build = build
+        if self.sources.configure(build.include_dirs, build.defines):
+            self._take_open()
 
     def take_gpus(self, found: Collection[LocalGpu]) -> None:
         """Takes what GPUs this machine has: the model of the first, where the table knows it."""
@@ -92,15 +109,57 @@ class Folder:
         if self.snapshot.settings.gpu is None and found:
             self.snapshot = self.snapshot.with_gpu(next(iter(found)).name)
 
+    def take_whatif(self, answers: Iterable[WhatIf]) -> None:
+        """Takes the compiler's answers in; they stand until the next compile."""
+        asked = {(answer.entry, answer.arch): answer for answer in self.snapshot.whatif}
+        asked.update({(answer.entry, answer.arch): answer for answer in answers})
+        self.snapshot = self.snapshot.with_whatif(tuple(asked.values()))
+
     def set_trust(self, trusted: bool) -> None:
         """The user has said."""
         self.snapshot = self.snapshot.with_trust("trusted" if trusted else "untrusted")
 
     def put(self, document: Document, when: float) -> None:
-        """Takes the text of an open document in; `when` is since when it has been so."""
+        """Takes the text of an open document in; `when` is since when it has been so, in seconds
+        since the epoch."""
+        for file in self.sources.put(document.path, document.text):
+            self._take(file, when)
 
     def closed(self, path: str) -> None:
         """A document is closed: what the disk holds counts again."""
+        self.sources.close(path)
+
+    def take_scanned(self, files: Collection[Scanned], gone: Collection[str]) -> None:
+        """Takes in what the child read of the sources."""
+        for path in gone:
+            self.sources.forget(path)
+        for scanned in files:
+            self.sources.adopt(scanned.path, scanned.shipped)
+
+    def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
+        """Puts the facts of a whole scan in force at once."""
+        known = dict(self.snapshot.sources.files)
+        for path in gone:
+            known.pop(path, None)
+        known.update({path: SourceFile(found) for path, found in facts.items()})
+        self.snapshot = self.snapshot.with_sources(Sources.of(known.values(), self._read))
+        self._take_open()
+
+    def _take_open(self) -> None:
+        for file in self.sources.open_files():
+            self._take(file, time.time())
+
+    def _take(self, file: SourceFile, when: float) -> None:
+        known = self.snapshot.sources.files.get(file.facts.path)
+        if known is None or known.facts is not file.facts or known.text != file.text:
+            self.snapshot = self.snapshot.with_file(file, when)
+
+    def _read(self, path: str) -> SourceFile | None:
+        return self.sources.read(path, self.snapshot.sources.facts(path))
+
+    def includers(self, header: str) -> list[str]:
+        """The files whose includes lead to a header."""
+        return self.sources.includers(header)
 
     def take_reports(self, came: dict[str, Report], gone: Collection[str] = ()) -> None:
         """Takes new and changed reports in, and those that are gone out."""
@@ -111,6 +170,8 @@ class Folder:
         for name in (*gone, *came):
             self.reports.pop(name, None)
         self.reports.update({name: report for name, report in came.items() if _tells(report)})
+        if self.snapshot.whatif:
+            self.snapshot = self.snapshot.with_whatif(())  # of what was compiled before
         self.snapshot = self.snapshot.with_reports(tuple(self.reports.values()))
         self.choose_architectures()
 

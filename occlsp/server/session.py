@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -16,7 +17,7 @@ from lsprotocol import types
 from occlsp.analysis.findings import findings
 from occlsp.analysis.results import Finding
 from occlsp.reports.local_gpus import LocalGpu
-from occlsp.server import uris
+from occlsp.server import tasks, uris
 from occlsp.server.background import Background
 from occlsp.server.compiles import Compiles
 from occlsp.server.configuration import TOML, Configuration, FolderSettings
@@ -49,6 +50,7 @@ class Session:
         self.trust = Trust(server)
         self.refresh = Refresh(server, lambda: self.documents, self.diagnostics)
         self._gpus: tuple[LocalGpu, ...] = ()
+        self._is_loaded: set[str] = set()
         self._status_due = False
         self._status_told: dict[str, Any] = {}
         self.folders: dict[str, Folder] = {
@@ -120,14 +122,15 @@ class Session:
 
     # -- what the client tells -----------------------------------------------------------------
 
-    def start(self) -> None:
-        """After `initialized`: reads the settings, then everything else may be answered."""
+    def start(self, preload: Callable[[], None]) -> None:
+        """After `initialized`: reads the settings and does `preload`, in a thread; then
+        everything else may be answered."""
         self.is_starting = True
-        self._server.spawn(self._start())
+        self._server.spawn(self._start(preload))
 
-    async def _start(self) -> None:
+    async def _start(self, preload: Callable[[], None]) -> None:
         try:
-            await self._load(list(self.folders))
+            await asyncio.gather(asyncio.to_thread(preload), self._load(list(self.folders)))
             self.background.start()
         finally:
             self.is_starting = False
@@ -141,6 +144,7 @@ class Session:
         if len(document.text) > LARGE:
             self._server.turns.allow()
         self._take(document, modified(document))
+        self.background.read(self.folder(document.path).path, document.path)
         self.refresh.opened(document.uri)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
@@ -155,7 +159,9 @@ class Session:
         document = self.documents.close(params.text_document.uri)
         if document is not None:
             self.refresh.closed(document.uri)
-            self.folder(document.path).closed(document.path)
+            folder = self.folder(document.path)
+            folder.closed(document.path)
+            self.background.read(folder.path, document.path)
 
     def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
         """Folders come and go."""
@@ -182,6 +188,7 @@ class Session:
         """A document is on the disk as it is open."""
         document = self.documents.get(uri)
         if document is not None:
+            self.background.read(self.folder(document.path).path, document.path)
             self._server.spawn(self.compiles.on_save(document.path))
 
     def set_architectures(self, names: tuple[str, ...]) -> None:
@@ -191,6 +198,14 @@ class Session:
             folder.choose_architectures()
         self.refresh.news()
         self.status_changed()
+
+    async def clear_cache(self) -> str:
+        """Empties the cache of compiles, and forgets its numbers; where it is."""
+        place = await self.background.call(f"{tasks.__name__}:clear_cache", None, str)
+        for folder in self.folders.values():
+            folder.take_reports({}, [name for name in folder.reports if tasks.is_cached(name)])
+        self.refresh.news()
+        return place
 
     async def close(self) -> None:
         """Ends all work and every child process."""
@@ -240,6 +255,9 @@ class Session:
                     folder.set_trust(known)
                 self._show_problems(settings)
         self.background.survey(paths)
+        if not self._is_loaded.issuperset(paths):
+            self._is_loaded.update(paths)
+            self.background.scan(paths)
         self.refresh.news()
         self.status_changed()
 

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 
 from occlsp.reports.cache import Cache
@@ -48,6 +49,9 @@ class Build:
 
     path: str | None = None
     architectures: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
+    defines: dict[str, str] = field(default_factory=dict)
+    """Those that all commands agree on."""
     problems: tuple[str, ...] = ()
 
 
@@ -117,7 +121,7 @@ def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
     root = Path(request.root)
     path = find(root, request.commands)
     commands = load(path)
-    yield Page(build=Build(commands.path, _architectures(commands, root), commands.problems))
+    yield Page(build=_build(commands, root))
     yield from _cached(root, request.known)
     found = discover(root, request.globs, _outputs(commands))
     watched = [str(file) for file in found.files] + [str(folder) for folder in found.folders]
@@ -176,19 +180,32 @@ def _outputs(commands: CompileCommands) -> Iterator[Path]:
                     yield command.directory / word.partition("=")[2]
 
 
-def _architectures(commands: CompileCommands, root: Path) -> tuple[str, ...]:
-    """The architectures of all commands, in the order of the first that names each."""
-    found: dict[str, None] = {}
-    seen = 0
-    for known in commands.commands.values():
-        for command in known:
-            seen += 1
-            filtered = command.filtered([root], {})
-            if isinstance(filtered, Filtered):
-                found.update(dict.fromkeys(a for a in filtered.arches if a != "native"))
-            if seen >= MAX_COMMANDS:
-                return tuple(found)
-    return tuple(found)
+def _build(commands: CompileCommands, root: Path) -> Build:
+    """What all commands together say; architectures in the order of the first that names each."""
+    architectures: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    defines: dict[str, set[str]] = {}
+    for command in islice(chain.from_iterable(commands.commands.values()), MAX_COMMANDS):
+        filtered = command.filtered([root], {})
+        if not isinstance(filtered, Filtered):
+            continue
+        architectures.update(dict.fromkeys(a for a in filtered.arches if a != "native"))
+        words = iter(filtered.host)
+        for word in words:
+            if word.startswith("-I"):
+                folders[word[2:]] = None
+            elif word in ("-isystem", "-iquote", "-idirafter"):
+                folders[next(words, "")] = None
+            elif word.startswith("-D"):
+                name, _, value = word[2:].partition("=")
+                defines.setdefault(name, set()).add(value if "=" in word else "1")
+    return Build(
+        commands.path,
+        tuple(architectures),
+        tuple(folders),
+        {name: values.pop() for name, values in defines.items() if len(values) == 1},
+        commands.problems,
+    )
 
 
 def _stamp(path: Path) -> Stamp | None:

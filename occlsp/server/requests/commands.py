@@ -54,7 +54,9 @@ async def whatif(ls: Server, *arguments: Any) -> Answer:
     kernel = arguments[1] if len(arguments) > 1 else None
     if kernel is not None and not isinstance(kernel, str):
         raise JsonRpcInvalidParams("occlsp.whatif: the kernel's name is a string")
-    return await ls.session.whatif(document.path, kernel)
+    from occlsp.server.whatif import whatif as ask
+
+    return await ask(ls.session, document.path, kernel)
 
 
 def show_report(ls: Server, *arguments: Any) -> Answer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from lsprotocol import types
 
 from occlsp.server.server import Server
@@ -13,8 +11,7 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
     """The client is ready: registers what cannot be said in the capabilities, reads settings."""
     from occlsp.server.setup import preload
 
-    ls.session.start()
-    ls.spawn(asyncio.to_thread(preload))
+    ls.session.start(preload)
 
 
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:

@@ -1,0 +1,143 @@
+"""What runs in the child process to read the sources of a folder; see `occlsp.server.sources`.
+
+The answer comes in pages, as that of `occlsp.server.tasks.survey`. The workspace stays in the
+child from one scan to the next, so that a changed file costs what depends on it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from occlsp.reports.worker import Control
+from occlsp.source.facts import FileFacts
+from occlsp.source.scanning import source_files
+from occlsp.source.workspace import Workspace, read_file
+
+PAGE_SECONDS = 0.2
+PAGE_FILES = 40
+MAX_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """Which folder, and what of it is to be read (again)."""
+
+    root: str
+    include_dirs: tuple[str, ...] = ()
+    defines: dict[str, str] = field(default_factory=dict)
+    everything: bool = True
+    """All sources below the root; else `files` alone."""
+    files: tuple[str, ...] = ()
+    """Files that changed, or are open, with what they include."""
+    next_page: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """One file: its facts, and what another workspace takes over of it."""
+
+    path: str
+    facts: FileFacts
+    shipped: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPage:
+    """A piece of a scan's answer."""
+
+    files: tuple[Scanned, ...] = ()
+    gone: tuple[str, ...] = ()
+    done: int = 0
+    """Percent."""
+    left_out: bool = False
+    """There are more sources than are read."""
+    is_last: bool = False
+
+
+@dataclass
+class _Folder:
+    workspace: Workspace
+    known: dict[str, tuple[bytes, bytes, FileFacts]] = field(default_factory=dict)
+    """What was shipped last."""
+    pages: Iterator[ScanPage] | None = None
+
+
+_folders: dict[str, _Folder] = {}
+
+
+def scan(request: ScanRequest, control: Control) -> ScanPage:
+    """The first or next page of what the sources of a folder say."""
+    folder = _folders.get(request.root)
+    if folder is None or not _is_same(folder, request):
+        workspace = Workspace(request.root, request.include_dirs, request.defines, read_file)
+        folder = _folders[request.root] = _Folder(workspace)
+    if not request.next_page or folder.pages is None:
+        folder.pages = _scan(folder, request)
+    end = time.monotonic() + PAGE_SECONDS
+    page = ScanPage()
+    while time.monotonic() < end and len(page.files) < PAGE_FILES and not page.is_last:
+        if control.cancelled():
+            folder.pages = None
+            return ScanPage(is_last=True)
+        more = next(folder.pages, ScanPage(is_last=True))
+        page = ScanPage(
+            page.files + more.files,
+            page.gone + more.gone,
+            max(page.done, more.done),
+            page.left_out or more.left_out,
+            more.is_last,
+        )
+    return page
+
+
+def _is_same(folder: _Folder, request: ScanRequest) -> bool:
+    workspace = folder.workspace
+    return request.next_page or (workspace.include_dirs, workspace.defines) == (
+        request.include_dirs,
+        request.defines,
+    )
+
+
+def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
+    workspace = folder.workspace
+    if request.everything:
+        found = (path for path, error in source_files([request.root]) if error is None)
+        names = list(islice(found, MAX_FILES + 1))
+        yield ScanPage(left_out=len(names) > MAX_FILES)
+        names = names[:MAX_FILES]
+        workspace.add_known(names)
+        gone = set(workspace.paths()) - set(names) - set(request.files)
+    else:
+        names, gone = [], set()
+    to_read = dict.fromkeys([*request.files, *names])
+    for number, path in enumerate(to_read):
+        text = read_file(path)
+        if text is None:
+            gone.add(path)
+        else:
+            workspace.update(path, text, is_open=False)
+        yield ScanPage(done=70 * number // len(to_read))
+    for path in gone:
+        workspace.remove(path)
+        folder.known.pop(path, None)
+    yield ScanPage(gone=tuple(gone))
+    yield from _news(folder, request.files)
+
+
+def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
+    """The files whose facts, or declarations, are not what was shipped last. Files that are only
+    included tell no facts, but are in view of those that include them."""
+    workspace = folder.workspace
+    given = workspace.paths()
+    for number, path in enumerate([*given, *sorted(workspace.loaded().difference(given))]):
+        facts = workspace.facts(path)
+        entry = workspace.entry(path)
+        state = (entry.exports, entry.local_key, facts)
+        if folder.known.get(path) != state or path in wanted:
+            folder.known[path] = state
+            yield ScanPage((Scanned(path, facts, pickle.dumps(entry)),))
+        yield ScanPage(done=70 + 30 * number // len(given or [""]))

@@ -1,0 +1,114 @@
+"""The sources of a folder: open texts here, all others read by the child process.
+
+The child reads the disk and parses, which this process must not; it ships what it made of each
+file (declarations and facts, without the text). Open texts are parsed here, on each edit, with
+the shipped declarations of what they include in view.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from occlsp.analysis.sources import SourceFile
+from occlsp.source.facts import FileFacts
+from occlsp.source.local_facts import LocalFacts
+from occlsp.source.workspace import Entry, Workspace
+
+MAX_READ = 4 << 20
+"""Bytes of a closed file that is read for an answer that needs its text."""
+KEPT = 32
+"""Texts of closed files that are kept."""
+
+
+class MirroredWorkspace(Workspace):
+    """A workspace whose closed files another process reads."""
+
+    def take(self, path: str, entry: Entry) -> None:
+        """Takes over a file, unless it is open here: then its text here counts."""
+        known = self._files.get(path)
+        if known is None or not known.is_open:
+            self.adopt(path, entry)
+
+    def local(self, path: str) -> LocalFacts | None:
+        """As the base class; of a file that cannot be read again here, though what it includes
+        changed, what was last known."""
+        found = super().local(path)
+        file = self._files.get(path)
+        return file.local if found is None and file is not None else found
+
+
+class FolderSources:
+    """The workspace of one folder in this process."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._workspace = MirroredWorkspace(root, reader=None)
+        self._open: dict[str, bytes] = {}
+        self._texts: dict[str, tuple[tuple[int, int], SourceFile]] = {}
+
+    def configure(self, include_dirs: Sequence[str], defines: Mapping[str, str]) -> bool:
+        """What the build says of all files; whether that is news."""
+        workspace = self._workspace
+        if (workspace.include_dirs, workspace.defines) == (tuple(include_dirs), dict(defines)):
+            return False
+        self._workspace = MirroredWorkspace(self._root, include_dirs, defines, reader=None)
+        for path, text in self._open.items():
+            self._workspace.update(path, text, is_open=True)
+        return True
+
+    def put(self, path: str, text: bytes) -> list[SourceFile]:
+        """Takes an open text in; what it says, and what the other open files now do."""
+        self._open[path] = text
+        self._workspace.update(path, text, is_open=True)
+        return self.open_files()
+
+    def open_files(self) -> list[SourceFile]:
+        """The open files, as they are in view of all that is known now."""
+        return [SourceFile(self._workspace.facts(path), text) for path, text in self._open.items()]
+
+    def close(self, path: str) -> None:
+        """The file is not open any more."""
+        self._open.pop(path, None)
+        self._workspace.close(path)
+
+    def adopt(self, path: str, shipped: bytes) -> None:
+        """Takes over what the child made of a file."""
+        self._workspace.take(path, pickle.loads(shipped))
+
+    def forget(self, path: str) -> None:
+        """The file is gone from the disk."""
+        if path not in self._open:
+            self._workspace.remove(path)
+
+    def includes(self, path: str) -> tuple[str, ...]:
+        """The files that a file includes directly."""
+        return self._workspace.includes(path)
+
+    def includers(self, header: str) -> list[str]:
+        """The files whose includes lead to a header."""
+        return [
+            path
+            for path in self._workspace.paths()
+            if path != header and header in self._workspace.closure(path)
+        ]
+
+    def read(self, path: str, facts: FileFacts | None) -> SourceFile | None:
+        """A closed file with its text from the disk; None where it cannot be read."""
+        try:
+            status = Path(path).stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            known = self._texts.get(path)
+            if known is not None and known[0] == stamp and known[1].facts is facts:
+                return known[1]
+            if status.st_size > MAX_READ:
+                return None
+            text = Path(path).read_bytes()
+        except (OSError, ValueError):
+            return None
+        file = SourceFile(facts or FileFacts(path), text)
+        self._texts[path] = (stamp, file)
+        if len(self._texts) > KEPT:
+            del self._texts[next(iter(self._texts))]
+        return file
