@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import get_args
 
 from occlsp.analysis.architecture import canonical
@@ -74,9 +74,10 @@ class EntryIndex:
         if not self.by_name:
             return ()
         rivals = _rivals(site, sources)
-        keys = tuple(key_of(rival, sources) for rival in rivals)
-        if len(keys) == 1 and not keys[0].from_macro:
-            keys = (replace(keys[0], name_line=0),)
+        if len(rivals) == 1 and site.kernel.from_macro is None:
+            keys: tuple[KernelKey, ...] = (key_of(site),)
+        else:
+            keys = tuple(key_of(rival, sources) for rival in rivals)
         found = self._groups.get(keys)
         if found is None:
             found = self._match(rivals, sources)
@@ -102,7 +103,7 @@ class EntryIndex:
         return tuple(tuple(some) for some in found)
 
     def pick(
-        self, site: KernelSite, launch: Launch, entries: tuple[Entry, ...], sources: Sources
+        self, site: KernelSite, launch: Launch, entries: tuple[Entry, ...]
     ) -> tuple[Entry, ...]:
         """Those of a kernel's entries on one architecture that a launch may run."""
         if len(entries) < 2 and not site.kernel.is_template:
@@ -112,7 +113,7 @@ class EntryIndex:
         key = (known, kernel.qualified_name, kernel.template_parameters, entries_key(entries))
         found = self._picks.get(key)
         if found is None:
-            found = match_launch(known, key_of(site, sources), entries)
+            found = match_launch(known, key_of(site), entries)
             self._picks[key] = found
         return found
 
@@ -139,10 +140,10 @@ def entries_on(
     return tuple(entry for entry in entries if entry.arch is None) if is_only else ()
 
 
-def key_of(site: KernelSite, sources: Sources) -> KernelKey:
-    """What the matching compares of a kernel."""
+def key_of(site: KernelSite, sources: Sources | None = None) -> KernelKey:
+    """What the matching compares of a kernel; its line where the sources are given."""
     kernel = site.kernel
-    file = sources.file(site.path)
+    file = sources.file(site.path) if sources is not None else None
     return KernelKey(
         path=site.path,
         name_line=file.lines.line_of(kernel.name_span.start) + 1 if file is not None else 0,

@@ -8,14 +8,14 @@ from occlsp.analysis import join
 from occlsp.analysis.cases import Case
 from occlsp.analysis.join import Row
 from occlsp.analysis.snapshot import Snapshot
-from occlsp.analysis.words import entry_name
+from occlsp.analysis.words import instance_name
 from occlsp.cli.formats.located import Located
 from occlsp.source.facts import Triple
 
 
 def rows(snapshot: Snapshot, path: str) -> list[Row]:
     """A row for each kernel entry, architecture and launch of the kernels of a file."""
-    found = []
+    found: list[Row] = []
     for site in snapshot.sources.kernels_of(path):
         if not site.kernel.inactive:
             found += join.all_rows(snapshot, site)
@@ -47,7 +47,7 @@ def row_json(snapshot: Snapshot, row: Row, shown: str) -> dict[str, Any]:
     return {
         "path": shown,
         "line": line,
-        "name": entry_name(entry) if entry is not None else row.site.kernel.qualified_name,
+        "name": instance_name(entry) if entry is not None else row.site.kernel.qualified_name,
         "entry": entry.entry if entry is not None else None,
         "arch": row.arch,
         "launch_path": launch.path if launch is not None else None,

@@ -92,7 +92,7 @@ class Offer:
         """None where the block does not run."""
         threads = math.prod(block)
         dynamic = of_block(goal.site.launch.dynamic_smem, threads)
-        made = plan(snapshot, row, goal, block)
+        made = plan(goal, block)
         bounds = goal.kernel.kernel.launch_bounds
         answer = None
         if made.changes_bounds:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from occlsp.analysis.fixes import places
 from occlsp.analysis.fixes.grid import Change, Follow, follow
-from occlsp.analysis.join import Row
 from occlsp.analysis.results import Edit
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile
@@ -43,16 +43,48 @@ class Plan:
         return not self.notes and self.disabled is None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """A launch whose block is to change: known, of one kernel, its text at hand."""
 
+    snapshot: Snapshot
     site: LaunchSite
     kernel: KernelSite
     block: Triple
     file: SourceFile
     components: tuple[tuple[Value | None, Definition], ...]
     """For x, y and z as far as they are written: the value and where it is made."""
+    _notes: dict[tuple[int, ...], tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def grid(self) -> list[places.Piece]:
+        """The expressions that the grid is made from."""
+        span = self.site.launch.grid.span
+        return places.pieces(self.file, self.site.launch, span) if span is not None else []
+
+    @cached_property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """What the source around the launch calls each component."""
+        return tuple(
+            _reads(self, axis, definition) for axis, (_, definition) in enumerate(self.components)
+        )
+
+    @cached_property
+    def largest_other(self) -> int:
+        """The most threads of any other launch of the kernel."""
+        return _largest_other(self)
+
+    def dependents(self, axes: tuple[int, ...]) -> tuple[str, ...]:
+        """What else depends on these components: the same for every size."""
+        found = self._notes.get(axes)
+        if found is None:
+            found = (
+                *_smem_notes(self, axes),
+                *_other_users(self, axes),
+                *_body_note(self, axes),
+            )
+            self._notes[axes] = found
+        return found
 
 
 def target(snapshot: Snapshot, site: LaunchSite, kernel: KernelSite) -> Target | str:
@@ -73,7 +105,7 @@ def target(snapshot: Snapshot, site: LaunchSite, kernel: KernelSite) -> Target |
     components = list(_components(file, site))
     if not components:
         return "the block is made in a place that is not known"
-    return Target(site, kernel, block, file, tuple(components))
+    return Target(snapshot, site, kernel, block, file, tuple(components))
 
 
 def _components(file: SourceFile, site: LaunchSite) -> Iterator[tuple[Value | None, Definition]]:
@@ -94,60 +126,54 @@ def _in_place(path: str, span: Span | None) -> Definition | None:
     return Definition(path, span, "literal", None) if span is not None else None
 
 
-def plan(snapshot: Snapshot, row: Row, goal: Target, block: Triple) -> Plan:
+def plan(goal: Target, block: Triple) -> Plan:
     """The edits that give a launch another block."""
-    edits: dict[tuple[str, Span], str] = {}
-    notes: list[str] = []
-    changes: list[Change] = []
-    changes_code = False
-    for axis, (value, definition) in enumerate(goal.components):
-        old, new = goal.block[axis], block[axis]
-        if old == new:
-            continue
-        key = (definition.path, definition.span)
-        if edits.get(key, str(new)) != str(new):
-            return _impossible(block, "one constant makes two dimensions of the block")
-        edits[key] = str(new)
-        changes.append(Change(axis, old, new, _reads(goal, axis, value, definition)))
-        if definition.kind == "template_argument" and _is_in_template(goal, value):
-            changes_code = True
-    shared = _shared_component(goal, block)
-    if shared is not None:
-        return _impossible(block, shared)
+    axes = tuple(axis for axis in range(len(goal.components)) if goal.block[axis] != block[axis])
+    if _is_torn(goal, axes):
+        return _impossible(block, "one constant makes two dimensions of the block")
     if _takes_as_argument(goal):
         return _impossible(block, "a template argument of the kernel is the block size too")
-    grid = _grid_pieces(goal)
-    allowed: list[Span] = [goal.site.launch.config_span, *(piece.span for piece in grid)]
-    for change in changes:
-        found = follow(goal.file, grid, change)
+    edits: dict[tuple[str, Span], str] = {}
+    notes: list[str] = []
+    for axis in axes:
+        definition = goal.components[axis][1]
+        edits[definition.path, definition.span] = str(block[axis])
+        change = Change(axis, goal.block[axis], block[axis], goal.reads[axis])
+        found = follow(goal.file, goal.grid, change)
         for span, text in found.edits:
             edits[goal.site.path, span] = text
         if not found.follows or not found.is_exact:
             notes.append(_total(goal, block, found))
-    notes += _smem_notes(goal, changes)
-    bounds = _bounds_edit(snapshot, row, goal, math.prod(block))
+    notes += goal.dependents(axes)
+    bounds = _bounds_edit(goal, math.prod(block))
     if bounds is not None:
         edits.setdefault(*bounds)
-    changes_bounds = bounds is not None or _is_bound_by_name(goal, changes)
-    others = _other_users(snapshot, goal, changes, allowed)
-    body = _body_note(snapshot, goal, changes)
-    notes += [*others, *([body] if body is not None else [])]
-    named_in_body = body is not None and "uses" in body
+    changes_bounds = bounds is not None or _is_bound_by_name(goal)
+    changes_body = _body_reads(goal, axes) is not None
+    changes_instance = goal.kernel.kernel.is_template and any(
+        goal.components[axis][1].kind == "template_argument" for axis in axes
+    )
     return Plan(
         block,
         tuple(Edit(path, span, text) for (path, span), text in edits.items()),
         tuple(dict.fromkeys(notes)),
-        changes_code=changes_code or changes_bounds or named_in_body,
-        changes_bounds=changes_bounds and not changes_code and not named_in_body,
+        changes_code=changes_bounds or changes_body or changes_instance,
+        changes_bounds=changes_bounds and not changes_body and not changes_instance,
     )
+
+
+def _is_torn(goal: Target, axes: tuple[int, ...]) -> bool:
+    """Whether a definition would have to change for one dimension and stay for another."""
+    places_ = [(definition.path, definition.span) for _, definition in goal.components]
+    changed = {places_[axis] for axis in axes}
+    return any(place in changed for axis, place in enumerate(places_) if axis not in axes)
 
 
 def _impossible(block: Triple, why: str) -> Plan:
     return Plan(block, (), (), changes_code=False, changes_bounds=False, disabled=why)
 
 
-def _reads(goal: Target, axis: int, value: Value | None, definition: Definition) -> tuple[str, ...]:
-    """What the source around the launch calls the component."""
+def _reads(goal: Target, axis: int, definition: Definition) -> tuple[str, ...]:
     found = []
     if definition.name is not None and definition.kind != "dim3":
         found.append(definition.name)
@@ -163,25 +189,6 @@ def _is_local(goal: Target, name: str) -> bool:
     return any(True for _ in places.initialisers(goal.file, goal.site.launch, name))
 
 
-def _is_in_template(goal: Target, value: Value | None) -> bool:
-    return goal.kernel.kernel.is_template
-
-
-def _shared_component(goal: Target, block: Triple) -> str | None:
-    """A definition that makes a component which is not to change as well."""
-    changed = {
-        (definition.path, definition.span)
-        for axis, (_, definition) in enumerate(goal.components)
-        if goal.block[axis] != block[axis]
-    }
-    kept = {
-        (definition.path, definition.span)
-        for axis, (_, definition) in enumerate(goal.components)
-        if goal.block[axis] == block[axis]
-    }
-    return "one constant makes two dimensions of the block" if changed & kept else None
-
-
 def _takes_as_argument(goal: Target) -> bool:
     """The kernel is instantiated with the block size: another size is another kernel."""
     arguments = goal.site.launch.template_args_known or goal.site.launch.template_args
@@ -190,11 +197,6 @@ def _takes_as_argument(goal: Target) -> bool:
     return any(argument in sizes or argument in names for argument in arguments) or any(
         argument in names for argument in goal.site.launch.template_args
     )
-
-
-def _grid_pieces(goal: Target) -> list[places.Piece]:
-    span = goal.site.launch.grid.span
-    return places.pieces(goal.file, goal.site.launch, span) if span is not None else []
 
 
 def _total(goal: Target, block: Triple, found: Follow) -> str:
@@ -208,21 +210,20 @@ def _total(goal: Target, block: Triple, found: Follow) -> str:
     return "changes the total threads, as the grid does not follow"
 
 
-def _smem_notes(goal: Target, changes: list[Change]) -> list[str]:
+def _smem_notes(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
     """Shared memory that holds the old number does not follow; what reads the name does."""
     value = goal.site.launch.dynamic_smem
     if value.span is None or value.block_expression is not None:
-        return []
+        return
+    old = {goal.block[axis] for axis in axes}
     for piece in places.pieces(goal.file, goal.site.launch, value.span):
-        for change in changes:
-            if any(one.value == change.old for one in places.literals(goal.file, piece.span)):
-                return [f"the shared memory of the launch holds {change.old} too"]
-    return []
+        for one in places.literals(goal.file, piece.span):
+            if one.value in old:
+                yield f"the shared memory of the launch holds {one.value} too"
+                return
 
 
-def _bounds_edit(
-    snapshot: Snapshot, row: Row, goal: Target, threads: int
-) -> tuple[tuple[str, Span], str] | None:
+def _bounds_edit(goal: Target, threads: int) -> tuple[tuple[str, Span], str] | None:
     """The launch bounds that hold the old size follow, unless another launch needs them."""
     bounds = goal.kernel.kernel.launch_bounds
     if bounds is None or bounds.max_threads.value is None:
@@ -236,15 +237,15 @@ def _bounds_edit(
     definition = bounds.max_threads.definition
     if definition is not None and (definition.path, definition.span) in shared:
         return None
-    if threads < bound and _largest_other(snapshot, goal) > threads:
+    if threads < bound and goal.largest_other > threads:
         return None
     return (goal.kernel.path, span), str(threads)
 
 
-def _largest_other(snapshot: Snapshot, goal: Target) -> int:
+def _largest_other(goal: Target) -> int:
     """The most threads of any other launch of the kernel; unknown ones count as the bound."""
     most = 0
-    for site in snapshot.sources.launches_of(goal.kernel):
+    for site in goal.snapshot.sources.launches_of(goal.kernel):
         if site.launch is goal.site.launch or site.launch.span == goal.site.launch.span:
             continue
         values = site.launch.block.values
@@ -252,7 +253,7 @@ def _largest_other(snapshot: Snapshot, goal: Target) -> int:
     return most
 
 
-def _is_bound_by_name(goal: Target, changes: list[Change]) -> bool:
+def _is_bound_by_name(goal: Target) -> bool:
     """The kernel's launch bounds read the constant that is edited."""
     bounds = goal.kernel.kernel.launch_bounds
     if bounds is None:
@@ -262,32 +263,24 @@ def _is_bound_by_name(goal: Target, changes: list[Change]) -> bool:
     return definition is not None and (definition.path, definition.span) in edited
 
 
-def _other_users(
-    snapshot: Snapshot, goal: Target, changes: list[Change], allowed: list[Span]
-) -> list[str]:
+def _other_users(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
     """Other readers of a constant that is edited, named by their lines."""
-    found: list[str] = []
-    for axis in {change.axis for change in changes}:
-        _, definition = goal.components[axis]
-        if definition.kind in ("literal", "template_argument"):
+    for definition in {goal.components[axis][1] for axis in axes}:
+        if definition.name is None or definition.kind in ("literal", "template_argument"):
             continue
-        if definition.name is None:
-            continue
-        lines = _lines_of_others(snapshot, goal, definition, allowed)
+        lines = _lines_of_others(goal, definition)
         if lines:
             shown = listing(lines[:MOST_NAMED])
             more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-            found.append(f"`{definition.name}` is also read at {shown}{more}")
-    return found
+            yield f"`{definition.name}` is also read at {shown}{more}"
 
 
-def _lines_of_others(
-    snapshot: Snapshot, goal: Target, definition: Definition, allowed: list[Span]
-) -> list[str]:
+def _lines_of_others(goal: Target, definition: Definition) -> list[str]:
     body = goal.kernel.kernel.body
+    allowed = [goal.site.launch.config_span, *(piece.span for piece in goal.grid)]
     lines: list[str] = []
-    for path in _readers(snapshot, goal, definition):
-        file = snapshot.sources.file(path)
+    for path in _readers(goal, definition):
+        file = goal.snapshot.sources.file(path)
         if file is None:
             continue
         scope = _scope(goal, definition) if path == definition.path else None
@@ -306,11 +299,11 @@ def _lines_of_others(
     return list(dict.fromkeys(lines))
 
 
-def _readers(snapshot: Snapshot, goal: Target, definition: Definition) -> list[str]:
+def _readers(goal: Target, definition: Definition) -> list[str]:
     """The file of a constant, those that include it directly, and those of the launch."""
     including = [
         path
-        for path, file in snapshot.sources.files.items()
+        for path, file in goal.snapshot.sources.files.items()
         if definition.path in file.facts.includes
     ]
     known = [definition.path, goal.site.path, goal.kernel.path, *including]
@@ -340,18 +333,34 @@ def _is_declaration(file: SourceFile, at: Span, definition: Definition) -> bool:
     return at.end <= definition.span.start and line == file.lines.line_of(definition.span.start)
 
 
-def _body_note(snapshot: Snapshot, goal: Target, changes: list[Change]) -> str | None:
+def _body_note(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
     """The kernel's body reads the constant, or holds the number as a literal."""
+    name = _body_reads(goal, axes)
+    if name is not None:
+        yield f"the kernel's body uses `{name}`"
+        return
     body = goal.kernel.kernel.body
-    file = snapshot.sources.file(goal.kernel.path)
+    file = goal.snapshot.sources.file(goal.kernel.path)
     if body is None or file is None:
-        return None
-    for change in changes:
-        for name in change.reads:
-            if "." not in name and places.occurrences(file, name, body):
-                return f"the kernel's body uses `{name}`"
-    numbers = {change.old for change in changes} | {math.prod(goal.block)}
+        return
+    numbers = {goal.block[axis] for axis in axes} | {math.prod(goal.block)}
     for one in places.literals(file, body):
         if one.value in numbers and one.value > 1:
-            return f"the kernel's body holds the number {one.value}"
+            yield f"the kernel's body holds the number {one.value}"
+            return
+
+
+def _body_reads(goal: Target, axes: tuple[int, ...]) -> str | None:
+    """The name of an edited constant that the kernel's body reads."""
+    body = goal.kernel.kernel.body
+    file = goal.snapshot.sources.file(goal.kernel.path)
+    if body is None or file is None:
+        return None
+    for definition in (goal.components[axis][1] for axis in axes):
+        if (
+            definition.name is not None
+            and _scope(goal, definition) is None
+            and places.occurrences(file, definition.name, body)
+        ):
+            return definition.name
     return None
