@@ -181,9 +181,9 @@ def _launch_rows(
     rows = []
     for arch in snapshot.architectures.names:
         here = entries_on(known_entries, arch, is_only=len(snapshot.architectures.names) == 1)
-        entries: tuple[Entry | None, ...] = snapshot.entries.pick(
-            kernel, site.launch, here, snapshot.sources
-        ) or (None,)
+        entries: tuple[Entry | None, ...] = snapshot.entries.pick(kernel, site.launch, here) or (
+            None,
+        )
         for entry in entries:
             max_threads = admitted_threads(kernel.kernel, entry, site.launch)
             resources = Resources.of(kernel.kernel, entry, max_threads, preferred, opted)

@@ -76,16 +76,17 @@ def _findings(snapshot: Snapshot, path: str) -> Iterator[Finding]:
     if facts is None:
         return
     scene = Scene(snapshot, path, facts)
+    active = [rule for rule in RULES if severity_of(rule, snapshot.settings) != "off"]
     drafts: list[tuple[Rule, Draft]] = []
     for launch in facts.launches:
         if not is_silent(launch):
-            drafts += _of_launch(scene, LaunchSite(path, launch))
+            drafts += _of_launch(scene, active, LaunchSite(path, launch))
     for site in snapshot.sources.kernels_of(path):
         if not site.kernel.inactive and not site.kernel.in_macro:
             kernel = scene.kernel(site)
             drafts += [
                 (rule, found)
-                for rule in _active(scene)
+                for rule in active
                 if rule.kernels is not None
                 for found in rule.kernels(scene, kernel)
             ]
@@ -93,7 +94,7 @@ def _findings(snapshot: Snapshot, path: str) -> Iterator[Finding]:
         if not (attribute.inactive or attribute.guarded or attribute.in_macro):
             drafts += [
                 (rule, found)
-                for rule in _active(scene)
+                for rule in active
                 if rule.attributes is not None
                 for found in rule.attributes(scene, AttributeSite(path, attribute))
             ]
@@ -110,17 +111,12 @@ def is_silent(launch: Launch) -> bool:
     )
 
 
-def _active(scene: Scene) -> list[Rule]:
-    settings = scene.snapshot.settings
-    return [rule for rule in RULES if severity_of(rule, settings) != "off"]
-
-
-def _of_launch(scene: Scene, site: LaunchSite) -> list[tuple[Rule, Draft]]:
+def _of_launch(scene: Scene, active: list[Rule], site: LaunchSite) -> list[tuple[Rule, Draft]]:
     """At most one of each family; where the launch fails, nothing milder is said of it."""
     launch = scene.launch(site)
     found: list[tuple[Rule, Draft]] = []
     families: set[str] = set()
-    for rule in _active(scene):
+    for rule in active:
         if rule.launches is None or rule.family in families:
             continue
         drafts = list(rule.launches(scene, launch))
