@@ -140,6 +140,8 @@ def _assignments(words: list[str], environment: dict[str, str]) -> list[str]:
 
 
 _NEXT = "\0next"
+_VALUE_NEXT = re.compile(r"--?(X\w+|\w+-options|o|output-file|D|define-macro|I|include-path)")
+"""Flags behind which an `@name` is their value."""
 
 
 class OptionsFiles:
@@ -159,7 +161,8 @@ class OptionsFiles:
         while position < len(words):
             word = words[position]
             position += 1
-            names = _options_files(word)
+            is_value = position > 1 and _VALUE_NEXT.fullmatch(words[position - 2])
+            names = None if is_value else _options_files(word)
             if names is _NEXT:
                 names = words[position] if position < len(words) else ""
                 position += 1

@@ -134,6 +134,7 @@ class _Sorter:
         self.ptxas: list[str] = []
         self.dropped: list[Dropped] = []
         self.arches: list[str] = []
+        self.virtual: list[str] = []
         self.ccbin: Path | None = None
         self.is_debug = self.is_rdc = self.is_lto = False
 
@@ -145,7 +146,7 @@ class _Sorter:
             pre_includes=tuple(self.pre_includes),
             ptxas=tuple(self.ptxas),
             dropped=tuple(self.dropped),
-            arches=_unique(self.arches),
+            arches=_unique(self.arches or self.virtual),
             ccbin=self.ccbin,
             is_debug=self.is_debug,
             is_rdc=self.is_rdc,
@@ -236,9 +237,10 @@ class _Sorter:
         self._architecture(flag, match[1] if match else value)
 
     def _target(self, target: str) -> None:
-        if target.startswith("lto_"):
-            self.is_lto = True
-        self.arches.append(re.sub(r"^(compute|lto)_", "sm_", target))
+        kind, _, number = target.partition("_")
+        self.is_lto = self.is_lto or kind == "lto"
+        to = self.virtual if kind == "compute" else self.arches
+        to.append(f"sm_{number}" if number else target)
 
     def _host_options(self, flag: str, value: str) -> None:
         for piece in split_commas(value):
@@ -327,7 +329,9 @@ class _Sorter:
         path = os.path.join(self.directory, name)  # noqa: PTH118
         if os.path.lexists(path):
             return path if Path(path).is_file() and not re.search(r'[\0\r\n"]', path) else None
-        return name if re.fullmatch(r"[\w./+-]+", name) and not Path(name).is_absolute() else None
+        return (
+            name if re.fullmatch(r"[\w.][\w./+-]*", name) and not Path(name).is_absolute() else None
+        )
 
     def _host_flags(self, words: Sequence[str]) -> list[str]:
         """The words for the host compiler that matter to its preprocessor."""
