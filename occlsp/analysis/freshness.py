@@ -65,7 +65,11 @@ class History:
             return Age(is_stale=True, why="the kernel changed since it was compiled")
         since = self.since.get(_key(path, kernel))
         if entry.time is None or since is None:
-            return Age(is_stale=False, is_certain=False, why="age unknown")
+            return Age(
+                is_stale=False,
+                is_certain=False,
+                why="whether the source changed since is not known",
+            )
         if entry.time >= since.time:
             return Age(is_stale=False, is_certain=False)
         if since.is_edit:

@@ -83,8 +83,7 @@ def limits_table(row: Row, case: Case) -> list[str]:
     """Blocks per SM that each resource allows, with what a block takes; those that bind marked."""
     result, limits = case.result, row.limits
     takes = {
-        "warps": f"{plural(case.threads, 'thread')} ({block_text(case.block)}): "
-        f"{-(-case.threads // 32)} of {result.max_warps} warps",
+        "warps": f"{_threads(case)}: {-(-case.threads // 32)} of {result.max_warps} warps",
         "registers": _registers(row, case),
         "shared_memory": _shared_memory(row, case),
         "blocks": f"at most {limits.blocks_per_sm} per SM",
@@ -99,6 +98,11 @@ def limits_table(row: Row, case: Case) -> list[str]:
         shown = "no limit" if count is None else str(count)
         rows.append((f"**{LONG[name]}** ◀" if binds else LONG[name], shown, text))
     return table(("limit", "blocks/SM", "one block takes"), rows)
+
+
+def _threads(case: Case) -> str:
+    shape = f" ({block_text(case.block)})" if case.block[1:] != (1, 1) else ""
+    return f"{plural(case.threads, 'thread')}{shape}"
 
 
 def _registers(row: Row, case: Case) -> str:

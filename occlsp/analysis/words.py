@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -32,8 +33,9 @@ LONG = {
 
 
 def number_of_percent(share: float) -> str:
-    """ "37.5" for 0.375; at most one decimal, none where it is zero."""
-    return f"{share * 100:.1f}".removesuffix(".0")
+    """ "37.5" for 0.375; at most one decimal, none where it is zero. Halves go up (31.3
+    for 31.25), as profilers print it."""
+    return f"{math.floor(share * 1000 + 0.5) / 10:.1f}".removesuffix(".0")
 
 
 def percent(share: float) -> str:
