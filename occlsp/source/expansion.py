@@ -1,10 +1,187 @@
-"""Launches that come into being where a macro is used: the expanded text is read like any other."""
+"""Uses of macros that launch something, as text that can be read like any other.
+
+A use is expanded, the expansion is parsed, and what stands in it is placed back: at the source's
+own tokens where it was made of arguments, at the macro's name where its body made it.
+"""
 
 from __future__ import annotations
 
-from occlsp.source.resolve import FunctionFacts, Origin
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from occlsp.source.facts import Definition
+from occlsp.source.lexer import Token, tokenize
+from occlsp.source.macros import Place
+from occlsp.source.parse import parse
+from occlsp.source.syntax import FileSyntax
+from occlsp.source.text import Span
+from occlsp.source.view import View
+
+MAX_USES = 2_000
+MAX_TEXT = 60_000
+MAX_VARIANTS = 4
+
+WRAPPER = b"void occlsp_expansion(){"
 
 
-def expanded_facts(origin: Origin) -> FunctionFacts:
-    """The launches and attribute calls that macros of the file's view expand to in it."""
-    return FunctionFacts()
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a macro in the text of a file."""
+
+    name: str
+    span: Span
+    """The macro's name."""
+    end: int
+    """Behind its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The text that a use expands to."""
+
+    use: Use
+    syntax: FileSyntax
+    offsets: Sequence[int]
+    """The file's offset of each character of the expanded text; -1 where a body made it."""
+
+    def placed(self, span: Span) -> Span:
+        """Where a span of the expanded text stands in the file."""
+        offsets = self.offsets
+        if 0 <= span.start < span.end <= len(offsets):
+            start, end = offsets[span.start], offsets[span.end - 1]
+            if start >= 0 and end >= start:
+                return Span(start, end + 1)
+        return self.use.span
+
+    def is_written(self, offset: int) -> bool:
+        """Whether the character at an offset of the expanded text stands in the file."""
+        return 0 <= offset < len(self.offsets) and self.offsets[offset] >= 0
+
+
+def uses(syntax: FileSyntax, names: Iterable[str]) -> list[Use]:
+    """The uses of some macros in a file, outside of `#define`s, not one inside of another."""
+    wanted = sorted(name.encode() for name in names)
+    if not wanted:
+        return []
+    code = syntax.code or syntax.text
+    pattern = re.compile(rb"\b(?:" + b"|".join(map(re.escape, wanted)) + rb")\b")
+    found: list[Use] = []
+    last = 0
+    for match in pattern.finditer(code):
+        if match.start() < last:
+            continue
+        end = arguments_end(code, match.end())
+        found.append(Use(match.group().decode(), Span(*match.span()), end))
+        last = end
+        if len(found) >= MAX_USES:
+            break
+    return found
+
+
+def arguments_end(code: bytes, position: int) -> int:
+    """Behind the bracketed arguments that follow a name; the name's end where there are none."""
+    opening = re.compile(rb"\s*\(").match(code, position)
+    if opening is None:
+        return position
+    depth = 0
+    for match in re.compile(rb"[()]").finditer(code, opening.end() - 1, position + MAX_TEXT):
+        depth += 1 if match.group() == b"(" else -1
+        if depth == 0:
+            return match.end()
+    return position
+
+
+def expand(use: Use, text: str, view: View, *, wrapped: bool) -> list[Expansion]:
+    """What a use can expand to; `text` is the use with its arguments."""
+    tokens = tokenize(text)
+    found = []
+    for variant in view.macros.variants(tokens, Place(view.path, use.span.start))[:MAX_VARIANTS]:
+        if len(variant) == len(tokens):
+            continue
+        expanded, offsets = _spelled(variant, use.span.start)
+        if len(expanded) > MAX_TEXT:
+            continue
+        if wrapped:
+            expanded = WRAPPER + expanded + b";}"
+            offsets = [-1] * len(WRAPPER) + offsets + [-1, -1]
+        found.append(Expansion(use, parse(expanded), offsets))
+    return found
+
+
+def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:
+    """Tokens as text, and where each character of it comes from."""
+    parts: list[str] = []
+    offsets: list[int] = []
+    previous = ""
+    for token in tokens:
+        joined = (previous, token.text) in (("<<", "<"), (">>", ">"))
+        if parts and not joined:
+            parts.append(" ")
+            offsets.append(-1)
+        parts.append(token.text)
+        start = base + token.start if token.start >= 0 else -1
+        offsets.extend(start + i if start >= 0 else -1 for i in range(len(token.text)))
+        previous = token.text
+    text = "".join(parts)
+    return text.encode("latin-1", "replace"), offsets
+
+
+def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
+    """A fact with all its spans put to other places; definitions elsewhere stay."""
+    if isinstance(fact, Span):
+        return convert(fact)
+    if isinstance(fact, Definition) or fact is None:
+        return fact
+    if isinstance(fact, tuple):
+        return tuple(placed(item, convert) for item in fact)
+    if is_dataclass(fact) and not isinstance(fact, type):
+        changes = {}
+        for item in fields(fact):
+            value = getattr(fact, item.name)
+            if isinstance(value, tuple) or is_dataclass(value):
+                changes[item.name] = placed(value, convert)
+        return replace(fact, **changes)
+    return fact
+
+
+LAUNCHES = re.compile(r"<<<|Launch(?:Cooperative)?Kernel|FuncSet(?:Attribute|CacheConfig)")
+_NAMES = re.compile(r"[A-Za-z_]\w*")
+
+
+def launching_macros(view: View) -> frozenset[str]:
+    """The macros in view whose expansion launches a kernel or sets an attribute."""
+    direct = {name for index in view.indexes for name in index.launching_macros}
+    if not direct:
+        return frozenset()
+    found = set(direct)
+    for _ in range(4):
+        more = {
+            name
+            for index in view.indexes
+            for name, defines in index.defines.items()
+            if name not in found
+            and any(not found.isdisjoint(_NAMES.findall(d.body.text)) for d in defines)
+        }
+        if not more:
+            break
+        found |= more
+    return frozenset(found)
+
+
+def dispatching_macros(view: View, names: Iterable[str]) -> frozenset[str]:
+    """Those of some names that are macros in view which make blocks or constants."""
+    found = set()
+    for name in names:
+        for item in view.defines(name):
+            if item.define.parameters and (
+                "{" in item.define.body.text or _passes(item.define.body.text)
+            ):
+                found.add(name)
+    return frozenset(found)
+
+
+def _passes(body: str) -> bool:
+    """Whether a body hands what it is given to another macro."""
+    return "__VA_ARGS__" in body and "(" in body

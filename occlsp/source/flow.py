@@ -19,7 +19,7 @@ from occlsp.source.conditions import device_guard, refine
 from occlsp.source.effects import Change, Declaration, assignment, changes, declarations
 from occlsp.source.evaluate import Budget, Where, evaluate, place
 from occlsp.source.known_calls import apply_known_call, may_change
-from occlsp.source.lexer import Token, split_arguments, tokenize
+from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope, converted, named
 from occlsp.source.numbers import Number, binary, unknown
@@ -80,7 +80,7 @@ class FlowScope(StaticScope):
             interpreter.scope,
             interpreter.template,
             state.variables,
-            Budget(),
+            interpreter.budget or Budget(),
         )
         self.interpreter = interpreter
         self.types = state.types
@@ -114,8 +114,8 @@ class Body:
     path: str
     base: int
     """Offset of the text in its file."""
-    offsets: Sequence[int] | None = None
-    """Where each character comes from, for expanded text; -1 for what a macro made."""
+    seen_from: int | None = None
+    """For text that a macro made: the offset of its use, which macros are seen from."""
 
 
 class Interpreter:
@@ -135,7 +135,7 @@ class Interpreter:
         self.view = view
         self.body = body
         self.text = body.text
-        self.at = At(body.path, body.base)
+        self.at = self.place(0)
         self.scope = tuple(scope)
         self.template = template
         self.events = sorted(events)
@@ -151,6 +151,14 @@ class Interpreter:
         self.declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]] = [{}]
         self.breaks: list[list[State]] = []
         self.returns: list[Abstract] | None = None
+        self.budget: Budget | None = None
+        """Shared with the evaluation that this is a part of."""
+        self.failed = False
+
+    def place(self, offset: int) -> At:
+        """Where an offset of the text stands, for what macros are seen there."""
+        body = self.body
+        return At(body.path, body.base + offset if body.seen_from is None else body.seen_from)
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
@@ -162,6 +170,7 @@ class Interpreter:
         self.sequence(found)
 
     def unreadable(self) -> None:
+        self.failed = True
         for name in self.names:
             if name in self.state.variables or re.search(
                 rf"\b{re.escape(name)}\b\s*[=({{;,]", self.text
@@ -244,23 +253,22 @@ class Interpreter:
         before_guard = self.state.guarded
         ends: list[State] = []
         current: st.Statement | None = node
-        dead = False
         while isinstance(current, st.If):
             self.expressions(*current.condition)
             condition = self.condition(*current.condition)
             guard = self.is_guard(current.condition)
             entry = self.state
             self.state = entry.fork()
-            possible = self.assume(condition, holds=True, guard=guard)
+            if not self.assume(condition, holds=True, guard=guard):
+                self.state.reachable = False
             self.statement(current.yes)
-            self.state.reachable = self.state.reachable and possible
             ends.append(self.state)
             self.state = entry
-            dead = dead or not self.assume(condition, holds=False, guard=guard)
+            if not self.assume(condition, holds=False, guard=guard):
+                self.state.reachable = False
             current = current.no
         if current is not None:
             self.statement(current)
-        self.state.reachable = self.state.reachable and not dead
         ends.append(self.state)
         self.meet(ends, before_guard)
 
@@ -323,7 +331,7 @@ class Interpreter:
         breaks = self.breaks.pop()
         ends = [*breaks, self.state] if node.kind == "do" else [*breaks, self.state, entry]
         for end in ends:
-            end.reachable = end.reachable or node.kind != "do"
+            end.reachable = end.reachable or (node.kind != "do" and entry.reachable)
         self.meet(ends, guarded)
         self.havoc(node.start, node.end)
 
@@ -348,7 +356,7 @@ class Interpreter:
         self.statement(node.body)
         ends = [*self.breaks.pop(), self.state, entry]
         for end in ends:
-            end.reachable = True
+            end.reachable = end.reachable or entry.reachable
         self.meet(ends, guarded)
         self.havoc(node.head[0] + len(entry_parts), node.end)
         self.leave()
@@ -525,6 +533,11 @@ class Interpreter:
             self.side_effects(tokenize(written), every=True)
             return
         tokens = tokenize(written)
+        end_of_macro = _macro_end(tokens)
+        while end_of_macro:
+            self.call_effect(tokens[:end_of_macro], start)
+            tokens = tokens[end_of_macro:]
+            end_of_macro = _macro_end(tokens)
         if not tokens:
             return
         if tokens[0].text in ("using", "typedef"):
@@ -538,7 +551,7 @@ class Interpreter:
 
     def call_effect(self, tokens: Sequence[Token], start: int) -> None:
         """A statement that is a call or a macro: what it expands to may assign."""
-        at = At(self.body.path, self.body.base + start)
+        at = self.place(start)
         variants = self.view.macros.variants(tokens, at)
         if len(variants) == 1 and not any(t.text in ("{", "}") for t in variants[0]):
             depth = 0
@@ -604,8 +617,10 @@ class Interpreter:
             return _lambda_value(tokens)
         scope = FlowScope(self, self.state)
         result: Abstract | None = None
-        at = At(self.body.path, self.body.base + start)
-        where = Where(self.body.path, self.body.base + start) if self.body.offsets is None else None
+        at = self.place(start)
+        where = (
+            Where(self.body.path, self.body.base + start) if self.body.seen_from is None else None
+        )
         single = self.single_macro(tokens, at)
         if single is not None:
             return single
@@ -717,7 +732,7 @@ class Interpreter:
             symbol = (f"{self.body.path}:{name}", begin)
             if (symbol, 1, 0) not in value.linear:
                 value = replace(value, linear=(*value.linear, (symbol, 1, 0)))
-        if self.body.offsets is not None or first.start < 0 or last.start < 0:
+        if self.body.seen_from is not None or first.start < 0 or last.start < 0:
             return value
         span = Span(begin, last.start + len(last.text) + start + self.body.base)
         fixed = value
@@ -795,6 +810,17 @@ class Interpreter:
                 last = _ZERO if last is None else binary("+", last, to_number(_one()))
             self.state.variables[part[0].text] = last
             self.state.types[part[0].text] = "const int"
+
+
+def _macro_end(tokens: Sequence[Token]) -> int:
+    """Behind a macro that stands where a statement begins, with no semicolon; 0 for none."""
+    if len(tokens) < 4 or tokens[0].kind != "name" or tokens[1].text != "(":
+        return 0
+    if tokens[0].text in ("alignas", "decltype", "__align__", "__attribute__", "sizeof"):
+        return 0
+    close = matching(tokens, 1)
+    following = tokens[close + 1] if close + 1 < len(tokens) else None
+    return close + 1 if following is not None and following.kind == "name" else 0
 
 
 _ZERO = Number(types.integer("int"), (0,), 0, 0)

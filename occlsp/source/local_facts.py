@@ -5,12 +5,21 @@ Functions that did not change keep their facts; only offsets move.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from occlsp.source.expansion import expanded_facts
-from occlsp.source.facts import Attribute, Definition, Kernel, Launch
+from occlsp.source.expansion import (
+    Expansion,
+    Use,
+    arguments_end,
+    dispatching_macros,
+    expand,
+    launching_macros,
+    placed,
+    uses,
+)
+from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.names import Binding
@@ -42,13 +51,17 @@ def local_facts(
     kernels = tuple((raw, kernel_facts(raw, path, syntax, view, memory)) for raw in syntax.kernels)
     origin = Origin(path, syntax, view)
     found = FunctionFacts()
-    for index, launches, calls in by_function(syntax):
-        facts = function_facts(origin, index, launches, calls, no_callers(origin))
+    inside, outside = macro_uses(origin)
+    for index, launches, calls in by_function(syntax, inside):
+        within = inside.get(index, []) if index is not None else []
+        facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
         found.launches += facts.launches
         found.attributes += facts.attributes
-    more = expanded_facts(origin)
-    found.launches += more.launches
-    found.attributes += more.attributes
+    made: list[tuple[RawKernel, Kernel]] = []
+    for use in outside:
+        for expansion in expand(use, masked_text(syntax, use), view, wrapped=False):
+            made += namespace_expansion(origin, expansion, found)
+    kernels = (*kernels, *made)
     found.launches.sort(key=lambda launch: launch.span)
     return LocalFacts(
         kernels,
@@ -59,13 +72,99 @@ def local_facts(
     )
 
 
+def masked_text(syntax: FileSyntax, use: Use) -> str:
+    """A macro's use with its arguments."""
+    return (syntax.code or syntax.text)[use.span.start : use.end].decode("latin-1")
+
+
+def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
+    """Uses of macros that launch something: by function, and those outside of any."""
+    syntax, view = origin.syntax, origin.view
+    names = set(launching_macros(view))
+    for other in view.indexes:
+        names |= other.kernel_macros
+    inside: dict[int, list[Use]] = {}
+    outside: list[Use] = []
+    for use in uses(syntax, names):
+        index = syntax.function_at(use.span.start)
+        if index is None:
+            outside.append(use)
+        elif use.span.start > syntax.functions[index].body.start:
+            inside.setdefault(index, []).append(use)
+    for launch in syntax.launches:
+        if launch.function is not None and launch.in_macro is None:
+            outer = around(origin, launch)
+            if outer is not None:
+                _take(inside.setdefault(launch.function, []), outer)
+    return inside, outside
+
+
+def around(origin: Origin, launch: RawLaunch) -> Use | None:
+    """The outermost macro of the view in whose arguments a launch stands."""
+    syntax = origin.syntax
+    function = syntax.functions[launch.function or 0]
+    start = function.body.start
+    code = syntax.code
+    position = launch.span.start
+    found: Use | None = None
+    depth = 0
+    for index in range(position - 1, max(start, position - 20_000), -1):
+        char = code[index]
+        if char == 0x29:
+            depth += 1
+        elif char == 0x28:
+            if depth:
+                depth -= 1
+                continue
+            word = _LAST.search(code, max(start, index - 80), index)
+            if word is not None and dispatching_macros(origin.view, [word[1].decode()]):
+                end = arguments_end(code, word.end(1))
+                found = Use(word[1].decode(), Span(*word.span(1)), end)
+    return found
+
+
+def _take(taken: list[Use], use: Use) -> None:
+    """Adds a use, in place of those that stand inside of it."""
+    if any(other.span.start <= use.span.start < other.end for other in taken):
+        return
+    taken[:] = [u for u in taken if not use.span.start <= u.span.start < use.end]
+    taken.append(use)
+
+
+_LAST = re.compile(rb"\b([A-Za-z_]\w*)\s*\Z")
+
+
+def namespace_expansion(
+    origin: Origin, expansion: Expansion, found: FunctionFacts
+) -> list[tuple[RawKernel, Kernel]]:
+    """The launches and kernels of functions that a macro makes at namespace scope."""
+    syntax = expansion.syntax
+    inner = Origin(origin.path, syntax, origin.view, expansion)
+    for index, launches, calls in by_function(syntax, {}):
+        facts = function_facts(inner, index, launches, calls, no_callers(inner))
+        found.launches += facts.launches
+        found.attributes += facts.attributes
+    users = frozenset().union(*(index.dynamic_users for index in origin.view.indexes))
+    memory = SharedMemory(origin.path, syntax, origin.view, users)
+    made = []
+    for raw in syntax.kernels:
+        if raw.in_macro is not None:
+            continue
+        raw = replace(raw, from_macro=expansion.use.name, conditions=())
+        kernel = kernel_facts(raw, origin.path, syntax, origin.view, memory)
+        made.append((placed(raw, expansion.placed), placed(kernel, expansion.placed)))
+    return made
+
+
 def by_function(
-    syntax: FileSyntax,
+    syntax: FileSyntax, uses_by_function: dict[int, list[Use]]
 ) -> list[tuple[int | None, list[RawLaunch], list[RawCall]]]:
     """Launches and calls grouped by the function that they are in."""
     groups: dict[int | None, tuple[list[RawLaunch], list[RawCall]]] = {}
     for launch in syntax.launches:
         groups.setdefault(launch.function, ([], []))[0].append(launch)
+    for index in uses_by_function:
+        groups.setdefault(index, ([], []))
     for call in syntax.calls:
         groups.setdefault(call.function, ([], []))[1].append(call)
     return [(index, *items) for index, items in groups.items()]
@@ -80,21 +179,3 @@ def no_callers(
         return {**kernel_bindings(function.template_parameters)}, {}
 
     return bindings
-
-
-def moved(fact: Any, path: str, relocate: Callable[[int], int]) -> Any:
-    """A fact with the offsets in its own file moved."""
-    if isinstance(fact, Span):
-        return Span(relocate(fact.start), relocate(fact.end))
-    if isinstance(fact, Definition):
-        return replace(fact, span=moved(fact.span, path, relocate)) if fact.path == path else fact
-    if isinstance(fact, tuple):
-        return tuple(moved(item, path, relocate) for item in fact)
-    if is_dataclass(fact) and not isinstance(fact, type):
-        changes = {}
-        for item in fields(fact):
-            value = getattr(fact, item.name)
-            if isinstance(value, tuple) or is_dataclass(value):
-                changes[item.name] = moved(value, path, relocate)
-        return replace(fact, **changes)
-    return fact

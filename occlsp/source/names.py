@@ -326,9 +326,9 @@ class StaticScope:
     ) -> Abstract:
         """One function's result."""
         function = item.function
-        expression = only_return(item.body) if item.body is not None else None
-        if expression is None:
-            return unknown(f"{function.name}() is not a single return")
+        if item.body is None:
+            return unknown(f"{function.name}() returns nothing that is evaluated")
+        expression = only_return(item.body)
         template = self.bind(function.template_parameters, template_arguments)
         deduced = {p.name for p in function.template_parameters if p.name not in template}
         at = At(path, function.body.start)
@@ -348,7 +348,12 @@ class StaticScope:
                 kind = "auto" if is_deduced else parameter.type
                 variables[parameter.name] = converted(value, kind, scope)
         scope.variables = variables
-        result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
+        if expression is not None:
+            result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
+        else:
+            from occlsp.source.returns import followed
+
+            result = followed(self.view, path, item, scope)
         returned = "auto" if item.returns in deduced else item.returns
         return undefined(converted(result, returned, scope))
 

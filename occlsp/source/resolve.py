@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from occlsp.source import shown, types
 from occlsp.source.bodies import readable
 from occlsp.source.conditions import device_guard
 from occlsp.source.evaluate import evaluate, place
+from occlsp.source.expansion import WRAPPER, Expansion, Use, expand, placed
 from occlsp.source.facts import Attribute, Launch, Value, Value3
-from occlsp.source.flow import Body, FlowScope, Interpreter, State
+from occlsp.source.flow import Body, FlowScope, Interpreter, State, relevant_positions
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope, evaluate_text
 from occlsp.source.numbers import Number, convert, unknown
@@ -68,15 +70,17 @@ _ABSENT = Expr("", Span(0, 0))
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the text of a function stands: in its file, or expanded from macros of it."""
+    """Where the text of a function stands: in its file, or expanded from a macro's use in it."""
 
     path: str
     syntax: FileSyntax
     view: View
-    offsets: Sequence[int] | None = None
-    """For expanded text: the file's offset of each character; -1 in a macro's body."""
-    use: Span | None = None
-    """For expanded text: the macro's use that made it."""
+    expansion: Expansion | None = None
+
+    def place(self, offset: int) -> At:
+        """Where an offset stands, for what macros are seen there."""
+        expansion = self.expansion
+        return At(self.path, offset if expansion is None else expansion.use.span.start)
 
 
 @dataclass(slots=True)
@@ -86,6 +90,8 @@ class FunctionFacts:
     launches: list[Launch] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
 
+
+Item = RawLaunch | RawCall | Use
 
 Bindings = Callable[[Function], tuple[dict[str, Binding], dict[str, Abstract]]]
 """What callers give for a function's template parameters and its parameters."""
@@ -97,61 +103,124 @@ def function_facts(
     launches: Sequence[RawLaunch],
     calls: Sequence[RawCall],
     bindings: Bindings,
+    uses: Sequence[Use] = (),
 ) -> FunctionFacts:
-    """The launches and attribute calls of one function, in the order of the text."""
+    """The launches and attribute calls of one function, in the order of the text.
+
+    `uses` are uses of macros in it to be expanded: what stands in their arguments is found there.
+    """
     syntax = origin.syntax
     function = syntax.functions[index] if index is not None else None
-    collector = _Collector(origin, function)
+    collector = Collector(origin, function, {item.span.start: item for item in launches})
     items: list[RawLaunch | RawCall] = [*launches, *calls]
-    bodies = [item for item in items if item.in_macro is None]
     for item in items:
-        if item.in_macro is not None or function is None:
+        if item.in_macro is None and function is None:
             collector.outside(item)
+    in_macros(collector, [item for item in items if item.in_macro is not None])
+    bodies: list[Item] = [
+        item
+        for item in items
+        if item.in_macro is None
+        and not any(use.span.start <= item.span.start < use.end for use in uses)
+    ]
+    bodies += uses
     if function is None or not bodies:
         return collector.facts
     base = function.body.start + 1
     masked = syntax.masked or syntax.text
-    end = max(base, function.body.end - 1)
-    raw = masked[base:end].decode("latin-1")
-    view = origin.view
-    text = readable(raw, origin.path, base, view.macros)
+    raw = masked[base : max(base, function.body.end - 1)].decode("latin-1")
+    text = raw if origin.expansion else readable(raw, origin.path, base, origin.view.macros)
     template, given = bindings(function)
     parameters = {}
     for parameter in function.parameters:
         if parameter.name is not None:
-            kind = parameter.type
             value = given.get(parameter.name)
             if value is None:
-                value = parameter_value(function, parameter.name, kind, origin.path)
-            parameters[parameter.name] = (kind, value)
-    events: dict[int, list[RawLaunch | RawCall]] = {}
-    for item in bodies:
-        events.setdefault(item.span.start - base, []).append(item)
-    names: set[str] = set()
-    for item in bodies:
-        names |= _names(item)
-
-    def handle(event: int, scope: FlowScope, state: State) -> None:
-        for item in events[event]:
-            collector.add(item, scope, guarded=state.guarded)
-
-    interpreter = Interpreter(
-        view,
-        Body(text, origin.path, base, origin.offsets),
+                value = parameter_value(function, parameter.name, parameter.type, origin.path)
+            parameters[parameter.name] = (parameter.type, value)
+    seen_from = origin.expansion.use.span.start if origin.expansion else None
+    follow(
+        collector,
+        Body(text, origin.path, base, seen_from),
         scope_names(function.qualified_name)[:-1],
         template,
         parameters,
-        list(events),
-        names,
-        handle,
+        bodies,
     )
-    interpreter.run()
-    for together in events.values():
-        for item in together:
-            if id(item) not in collector.seen:
-                # Where the reader of statements lost it: what the function's locals are is unknown.
-                collector.lost(item, interpreter)
+    written = {id(item) for item in items if item.in_macro is None}
+    for item in items:
+        if id(item) in written and not collector.has(item):
+            # Where the reader of statements lost it: what the function's locals are is unknown.
+            collector.lost(item, _declared(text))
     return collector.facts
+
+
+def in_macros(collector: Collector, items: Sequence[RawLaunch | RawCall]) -> None:
+    """Items in bodies of `#define`s: each body is followed with its parameters unknown."""
+    bodies: dict[int, list[Item]] = {}
+    defines = collector.origin.syntax.defines
+    for item in items:
+        for index, define in enumerate(defines):
+            span = define.body.span
+            if define.name == item.in_macro and span.start <= item.span.start < span.end:
+                bodies.setdefault(index, []).append(item)
+                break
+        else:
+            collector.outside(item)
+    for index, inside in bodies.items():
+        define = defines[index]
+        state = State()
+        for name in define.parameters or ():
+            why = f"{name} is a parameter of the macro {define.name}"
+            state.variables[name] = unknown(why)
+            state.types[name] = "auto"
+        text = define.body.text.replace("\\\n", "  ").replace("\\\r\n", "   ")
+        body = Body(text, collector.origin.path, define.body.span.start)
+        follow(collector, body, (), {}, {}, inside, state)
+        for lost in inside:
+            if not isinstance(lost, Use) and not collector.has(lost):
+                collector.outside(lost)
+
+
+def follow(
+    collector: Collector,
+    body: Body,
+    scope: Sequence[str],
+    template: dict[str, Binding],
+    parameters: dict[str, tuple[str, Abstract]],
+    items: Sequence[Item],
+    state: State | None = None,
+) -> None:
+    """Follows a body and collects its items; `state` is what is known where it begins."""
+    events: dict[int, list[Item]] = {}
+    names: set[str] = set()
+    for item in items:
+        events.setdefault(item.span.start - body.base, []).append(item)
+        if isinstance(item, Use):
+            names |= collector.expansion_names(item, body)
+        else:
+            names |= _names(item)
+
+    def handle(event: int, inner: FlowScope, at: State) -> None:
+        for item in events[event]:
+            if isinstance(item, Use):
+                collector.expand(item, inner, at, body)
+            else:
+                collector.add(item, inner, guarded=at.guarded)
+
+    interpreter = Interpreter(
+        collector.origin.view, body, scope, template, parameters, list(events), names, handle
+    )
+    if state is not None:
+        interpreter.state.variables.update(state.variables)
+        interpreter.state.types.update(state.types)
+        interpreter.state.guarded = state.guarded
+    interpreter.run()
+
+
+def _declared(text: str) -> set[str]:
+    """Names that a body may declare or assign."""
+    return set(_ASSIGNED.findall(text))
 
 
 def parameter_value(function: Function, name: str, kind: str, path: str) -> Abstract:
@@ -163,7 +232,10 @@ def parameter_value(function: Function, name: str, kind: str, path: str) -> Abst
     return replace(unknown(why, types.integer(kind)), linear=((symbol, 1, 0),))
 
 
-_WORDS = __import__("re").compile(r"[A-Za-z_]\w*")
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+
+
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*(?=[=({;,)])")
 
 
 def _names(item: RawLaunch | RawCall) -> set[str]:
@@ -176,26 +248,91 @@ def _names(item: RawLaunch | RawCall) -> set[str]:
     return {word for text in texts for word in _WORDS.findall(text)}
 
 
-class _Collector:
+class Collector:
     """Turns raw launches and calls into facts, each in the scope that it stands in."""
 
-    def __init__(self, origin: Origin, function: Function | None) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        function: Function | None,
+        written: dict[int, RawLaunch] | None = None,
+    ) -> None:
         self.origin = origin
         self.function = function
+        self.written = written or {}
+        """Launches as the file has them, by offset: for those that stand in a macro's arguments."""
         self.facts = FunctionFacts()
         self.seen: set[int] = set()
+        self.depth = 0
+        self.expanded: dict[int, list[Expansion]] = {}
+
+    def has(self, item: RawLaunch | RawCall) -> bool:
+        """Whether an item was collected."""
+        return item.span.start in self.seen
 
     def add(self, item: RawLaunch | RawCall, scope: StaticScope, *, guarded: bool) -> None:
         """One item with what is known where it stands."""
-        if id(item) in self.seen:
-            return
-        self.seen.add(id(item))
+        expansion = self.origin.expansion
+        if expansion is None:
+            self.seen.add(item.span.start)
+        elif expansion.is_written(item.span.start):
+            self.seen.add(expansion.offsets[item.span.start])
         if isinstance(item, RawLaunch):
-            self.facts.launches.append(self.launch(item, scope, guarded=guarded))
+            launch = self.placed(self.launch(item, scope, guarded=guarded))
+            original = None
+            if expansion is not None and expansion.is_written(item.span.start):
+                original = self.written.get(launch.span.start)
+            self.facts.launches.append(as_written(launch, original))
         elif item.name in ATTRIBUTE_CALLS:
             attribute = self.attribute(item, scope, guarded=guarded)
             if attribute is not None:
-                self.facts.attributes.append(attribute)
+                self.facts.attributes.append(self.placed(attribute))
+
+    def placed(self, fact: Any) -> Any:
+        """A fact of expanded text at its place in the file."""
+        expansion = self.origin.expansion
+        return fact if expansion is None else placed(fact, expansion.placed)
+
+    def expand(self, use: Use, scope: FlowScope, state: State, body: Body) -> None:
+        """What a macro's use launches, in the state that it is used in."""
+        if self.depth > 4 or self.origin.expansion is not None:
+            return
+        view = self.origin.view
+        for expansion in self.expansions(use, body):
+            syntax = expansion.syntax
+            raw: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]
+            items = [item for item in raw if item.in_macro is None]
+            if not items:
+                continue
+            origin = Origin(self.origin.path, syntax, view, expansion)
+            inner = Collector(origin, self.function, self.written)
+            text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
+            made = Body(text, body.path, len(WRAPPER), use.span.start)
+            follow(inner, made, scope.scope, scope.template, {}, items, state)
+            self.facts.launches += inner.facts.launches
+            self.facts.attributes += inner.facts.attributes
+            self.seen |= inner.seen
+
+    def expansions(self, use: Use, body: Body) -> list[Expansion]:
+        """What a use expands to, expanded once."""
+        key = use.span.start
+        if key not in self.expanded:
+            text = body.text[use.span.start - body.base : use.end - body.base]
+            self.expanded[key] = expand(use, text, self.origin.view, wrapped=True)
+        return self.expanded[key]
+
+    def expansion_names(self, use: Use, body: Body) -> set[str]:
+        """The names that decide what a macro's use launches."""
+        names: set[str] = set()
+        for expansion in self.expansions(use, body):
+            syntax = expansion.syntax
+            items: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]
+            if items:
+                text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
+                inner = set().union(*(_names(item) for item in items))
+                relevant_positions(text, inner)
+                names |= inner
+        return names
 
     def outside(self, item: RawLaunch | RawCall) -> None:
         """An item in the body of a `#define`, or outside of any function."""
@@ -214,9 +351,9 @@ class _Collector:
                 return define.parameters or ()
         return ()
 
-    def lost(self, item: RawLaunch | RawCall, interpreter: Interpreter) -> None:
+    def lost(self, item: RawLaunch | RawCall, names: set[str]) -> None:
+        """An item that was not come by: nothing that its function may set is known."""
         scope = self.scope_at(item.span.start)
-        names = set(interpreter.state.types) | interpreter.names
         for name in names:
             if not self.origin.view.constants(name):
                 scope.variables[name] = unknown("the function's structure could not be read")
@@ -228,7 +365,7 @@ class _Collector:
         template: dict[str, Binding] = {}
         if function is not None:
             names = scope_names(function.qualified_name)[:-1]
-        scope = StaticScope(self.origin.view, At(self.origin.path, offset), names, template, {})
+        scope = StaticScope(self.origin.view, self.origin.place(offset), names, template, {})
         if function is not None:
             scope.template = scope.bind(function.template_parameters, None)
         return scope
@@ -253,6 +390,7 @@ class _Collector:
         if expression is not None:
             memory = replace(memory, block_expression=expression)
         callee = self.callee(raw, scope)
+        inside = self.origin.expansion is not None
         return Launch(
             callee.name,
             raw.callee.span,
@@ -267,7 +405,7 @@ class _Collector:
             template_args=callee.arguments,
             template_args_known=self.known_arguments(callee, scope),
             function=self.function.qualified_name if self.function else None,
-            function_span=self.function.span if self.function else None,
+            function_span=self.function.span if self.function and not inside else None,
             statement_span=raw.statement,
             cluster=cluster,
             cooperative=cooperative,
@@ -290,7 +428,7 @@ class _Collector:
     def evaluated(self, expr: Expr, scope: StaticScope) -> Abstract:
         if not expr.text.strip():
             return unknown("not given")
-        where = self.origin.path if self.origin.offsets is None else None
+        where = self.origin.path if self.origin.expansion is None else None
         scope.budget.steps = 20_000
         return evaluate_text(expr, scope, where)
 
@@ -419,6 +557,25 @@ class Callee:
     arguments: tuple[str, ...] = ()
     known: bool = True
     candidates: tuple[str, ...] = ()
+
+
+def as_written(launch: Launch, raw: RawLaunch | None) -> Launch:
+    """A launch read in expanded text, with the texts that its file has."""
+    if raw is None:
+        return launch
+    grid, block, memory = (*raw.config, _ABSENT, _ABSENT, _ABSENT)[:3]
+    return replace(
+        launch,
+        callee_span=raw.callee.span,
+        span=raw.span,
+        config_span=raw.config_span,
+        grid=replace(launch.grid, text=grid.text, span=grid.span),
+        block=replace(launch.block, text=block.text, span=block.span),
+        dynamic_smem=replace(launch.dynamic_smem, text=memory.text, span=memory.span),
+        template_args=tuple(e.text.strip() for e in raw.template_args) or launch.template_args,
+        statement_span=raw.statement,
+        arguments=tuple(e.text for e in raw.arguments) if raw.api == "<<<>>>" else (),
+    )
 
 
 def _of_kernels(value: Kernels, written: tuple[str, ...]) -> Callee:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from occlsp.source import types
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.lexer import matching, tokenize
+from occlsp.source.lexer import tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
@@ -54,6 +54,10 @@ class FileIndex:
     defined_kernels: frozenset[str] = frozenset()
     dynamic_users: frozenset[str] = frozenset()
     """Functions and classes that declare `extern __shared__`, directly or by a call."""
+    launching_macros: frozenset[str] = frozenset()
+    """Macros whose own body launches a kernel or sets an attribute."""
+    kernel_macros: frozenset[str] = frozenset()
+    """Macros with parameters whose own body defines a kernel."""
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
 
@@ -120,12 +124,21 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
         _mentions(syntax),
         frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
         dynamic_users(syntax),
+        frozenset(
+            [launch.in_macro for launch in syntax.launches if launch.in_macro]
+            + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]
+        ),
+        frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
     )
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _defines_kernel(define: Define) -> bool:
+    return "__global__" in define.body.text and "{" in define.body.text
 
 
 def _mentions(syntax: FileSyntax) -> frozenset[str]:
@@ -332,8 +345,3 @@ def only_return(body: str) -> str | None:
     """The expression of a body that is nothing but one `return`."""
     match = re.fullmatch(r"\s*\{\s*(?:static_assert\s*\([^;]*;\s*)*return\b([^;]*);\s*\}\s*", body)
     return match[1] if match else None
-
-
-def closing(text: str) -> int:
-    """Index of the token that closes the first bracket of `text`."""
-    return matching(tokenize(text), 0)
