@@ -24,7 +24,7 @@ from occlsp.reports.cubin import read_cubin
 from occlsp.reports.dependencies import read_dependencies
 from occlsp.reports.facts import Entry, Origin
 from occlsp.reports.flags import Filtered
-from occlsp.reports.invocation import ARCH, Invocation, prepare
+from occlsp.reports.invocation import ARCH, COPY, Invocation, prepare
 from occlsp.reports.run import Finished, memory_limit, run
 from occlsp.reports.toolchain import Compiler, clean_environment
 
@@ -151,7 +151,10 @@ def _judge(blank: CompileResult, done: Finished, invocation: Invocation) -> Comp
             "timeout" if done.is_timeout else "cancelled" if done.is_cancelled else "failed"
         )
         return replace(said, status=status, message=f"the compile {done.failure}")
-    found = messages.errors(output)
+    found = tuple(
+        replace(error, file=blank.unit) if error.file == COPY else error
+        for error in messages.errors(output)
+    )
     if done.returncode != 0:
         if messages.is_not_for_arch(found):
             message = f"not for {blank.arch}: {found[0].text}"
@@ -176,8 +179,7 @@ def _read_code(said: CompileResult, output: str, invocation: Invocation) -> Comp
         return replace(said, message="the compiler made a file that is no cubin")
     printed = messages.spills(output)
     entries = tuple(
-        _completed(entry, said, printed.get(entry.entry), is_linked=not invocation.is_rdc)
-        for entry in report.entries
+        _completed(entry, said, printed.get(entry.entry), invocation) for entry in report.entries
     )
     return replace(
         said,
@@ -190,12 +192,14 @@ def _read_code(said: CompileResult, output: str, invocation: Invocation) -> Comp
 
 
 def _completed(
-    entry: Entry, result: CompileResult, printed: messages.Spills | None, *, is_linked: bool
+    entry: Entry, result: CompileResult, printed: messages.Spills | None, invocation: Invocation
 ) -> Entry:
+    is_copy = entry.file == str(invocation.scratch / COPY)
     entry = replace(
         entry,
         arch=entry.arch or result.arch,
-        linked=is_linked,
+        file=result.unit if is_copy else entry.file,
+        linked=not invocation.is_rdc,
         debug=result.is_debug,
         toolkit=result.toolkit,
         time=result.time,

@@ -13,6 +13,10 @@ from occlsp.reports.toolchain import IS_WINDOWS, Compiler
 ARCH = r"sm_\d{2,3}[af]?"
 _PLAIN_PATH = re.compile(r"[\w\\/:. +()~-]+" if IS_WINDOWS else r"/[\w/.+@=,~%^:{}\[\]() -]+")
 """nvcc puts paths in double quotes in a shell command: nothing that those do not hold."""
+_SAYABLE = re.compile(r"[^\"\\\x00-\x1f]+" if not IS_WINDOWS else r"[^\"\x00-\x1f]+")
+"""Names that pass through line markers and PTX unharmed."""
+COPY = "unit.cu"
+"""The name of the unit's copy, also in messages and line tables where its own cannot be said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +116,11 @@ def prepare_scan(
 
 def _copy(unit: Path, scratch: Path, text: bytes | None) -> Path:
     """The unit under a name that no shell reads anything in, its own name in a line marker."""
-    copy = scratch / "unit.cu"
+    copy = scratch / COPY
     content = unit.read_bytes() if text is None else text
     content = content.removeprefix(b"\xef\xbb\xbf")
-    copy.write_bytes(b"#line 1 " + _quoted(str(unit)) + b"\n" + content)
+    name = str(unit) if _SAYABLE.fullmatch(str(unit)) else COPY
+    copy.write_bytes(b"#line 1 " + _quoted(name) + b"\n" + content)
     return copy
 
 
