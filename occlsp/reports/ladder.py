@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from occlsp.reports import definitions
 from occlsp.reports.compile import Context, compile_unit, scratch_folder
 from occlsp.reports.compiled import Attempt, CompileResult, Message
 from occlsp.reports.dependencies import read_missing
@@ -87,19 +88,28 @@ class _Ladder:
             return self._told(fragment)
         if self._remaining() < MIN_SECONDS:
             return self._told(result)
+        sliced = self._sliced(result)
+        demanded = definitions.demanded(sliced.output, self._unit, self._root)
+        recipe = self._recipe.with_definitions(demanded)
+        if not sliced.has_numbers and recipe is not None:
+            self._recipe, self._preprocessed = recipe, None
+            sliced = self._sliced(result)
+        return self._told(sliced if sliced.has_numbers else result)
+
+    def _sliced(self, failed: CompileResult) -> CompileResult:
         sliced = compile_slice(
-            replace(self._context, timeout=self._remaining()),
+            replace(self._context, timeout=max(self._remaining(), MIN_SECONDS)),
             self._unit,
             self._arch,
             self._recipe.added_to(self._base),
             root=self._root,
             missing=self._missing,
-            failed=result,
+            failed=failed,
             preprocessed=self._preprocessed,
             text=self._text,
         )
         self._attempts.append(Attempt("slice", sliced.status, sliced.message, sliced.took))
-        return self._told(sliced if sliced.has_numbers else result)
+        return sliced
 
     # Compiling all of it
 
@@ -120,7 +130,7 @@ class _Ladder:
             self._recipe = recipe
             result = self._attempt(recipe)
         while not self._is_final(result):
-            mended = self._recipe.mended(result.output)
+            mended = self._mended(result.output)
             if mended is None:
                 break
             self._recipe = mended
@@ -129,9 +139,14 @@ class _Ladder:
             self._remember()
         return result
 
+    def _mended(self, output: str) -> Recipe | None:
+        """What the message asks for."""
+        demanded = definitions.demanded(output, self._unit, self._root)
+        return self._recipe.mended(output) or self._recipe.with_definitions(demanded)
+
     def _find_headers(self) -> tuple[Recipe, list[str]]:
         """The least recipe whose headers are all there, and what is not anywhere."""
-        recipe = Recipe()
+        recipe = Recipe(defines=definitions.unconditional(self._unit, self._root))
         missing = self._scan(recipe)
         if not missing:
             return recipe, []

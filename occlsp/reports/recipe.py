@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class Recipe:
     folders: tuple[str, ...] = ()
     """Searched after all others: a repository's own `math.h` must not shadow the system's."""
     defines: tuple[str, ...] = ()
+    """`NAME=VALUE`."""
     is_rdc: bool = False
     language: str | None = None
 
@@ -37,7 +39,7 @@ class Recipe:
         if self.language is not None:
             kept = (*(word for word in kept if not word.startswith("--std")), self.language)
         host = [word for folder in self.folders for word in ("-idirafter", folder)]
-        host += [f"-D{name}={REMOVED_NAMES[name]}" for name in self.defines]
+        host += [f"-D{definition}" for definition in self.defines]
         return replace(
             base,
             kept=kept,
@@ -50,11 +52,17 @@ class Recipe:
         added = (*self.folders, *(str(folder) for folder in folders))
         return replace(self, step=step, folders=tuple(dict.fromkeys(added)))
 
+    def with_definitions(self, definitions: Iterable[str]) -> Recipe | None:
+        """The recipe with more macros; None where it has them all."""
+        new = tuple(word for word in definitions if word not in self.defines)
+        return replace(self, step="mended", defines=(*self.defines, *new)) if new else None
+
     def mended(self, output: str) -> Recipe | None:
         """What the compiler's message asks for on top of this; None: nothing that we know."""
-        names = tuple(sorted(errors.undefined_names(output) & REMOVED_NAMES.keys()))
-        if new := tuple(name for name in names if name not in self.defines):
-            return replace(self, step="mended", defines=(*self.defines, *new))
+        names = sorted(errors.undefined_names(output) & REMOVED_NAMES.keys())
+        renamed = self.with_definitions([f"{name}={REMOVED_NAMES[name]}" for name in names])
+        if renamed is not None:
+            return renamed
         if not self.is_rdc and errors.wants_separate_compilation(output):
             return replace(self, step="mended", is_rdc=True)
         if self.language is None and errors.wants_newer_language(output):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from occlsp.reports import heads
@@ -33,11 +34,13 @@ _WITHOUT_CONDITION = {b"for": b"for(;;) ", b"switch": b"switch(0) ", b"catch": b
 _VARIABLE = re.compile(rb"\s*(?:[A-Za-z_][\w:]*[\s*&]+)+[A-Za-z_]\w*\s*=(?!=)")
 _CONSTANT = re.compile(rb"\b(?:const|constexpr|auto|return|using|typedef|goto|static)\b|&")
 _OUT_OF_CLASS = re.compile(rb"::\s*~?\w+\s*\(|::\s*operator\b")
+_SCOPE = re.compile(r"([A-Za-z_]\w*)\s*::")
 _TRAILING = re.compile(rb"\s*(?:const\b|noexcept\b|\s)*")
 
 INSTANCES = "occlsp-instances"
 """The name under which instantiations of ours stand in the text."""
 SIGNATURE_ROUNDS = 2
+MOST_USES = 2000
 STATEMENT_ROUNDS = 4
 """After so many rounds in one host function only what it instantiates is kept."""
 FUNCTION_ROUNDS = 7
@@ -92,6 +95,7 @@ class Slice:
         edits: list[_Edit] = []
         touched: set[int] = set()
         refused: set[int] = set()
+        unknown: set[str] = set()
         for error in errors:
             places = [(error.file, error.line), *error.frames]
             if rows := {line - 2 for file, line in places if file == INSTANCES}:
@@ -100,6 +104,9 @@ class Slice:
             offset = self._offset_of(error)
             if offset is not None:
                 edits.extend(self._edits(offset, touched))
+                unknown |= _unknown_scope(error)
+        for offset in self._host_uses(unknown):
+            edits.extend(self._edits(offset, touched))
         edits = _outermost(edits)
         own = self._text.own
         for edit in reversed(edits):
@@ -121,6 +128,18 @@ class Slice:
         place = Place(error.file, error.line)
         at = self._text.offset_at(place, error.source, error.column)
         return at if at is not None else next(iter(known), None)
+
+    def _host_uses(self, scopes: set[str]) -> Iterator[int]:
+        """Where host code names something in a namespace that there is not.
+
+        The front end gives up a signature at the first; to hear of each would take a round.
+        """
+        names = b"|".join(re.escape(scope).encode() for scope in sorted(scopes))
+        pattern = re.compile(rb"(?<![\w:])(?:%s)\s*::" % names)
+        uses = pattern.finditer(self._masked) if names else iter(())
+        for found in islice(uses, MOST_USES):
+            if self._is_host_code(self._outline.chain(found.start())):
+                yield found.start()
 
     # What to cut
 
@@ -300,6 +319,13 @@ class Slice:
             at = re.compile(rb"\b%s\s*\(" % name).search(self._masked, item.start, item.head_end)
             place = self._text.place_of(at.start() if at else item.start)
             yield KernelTemplate(qualified, place, heads.has_all_defaults(head))
+
+
+def _unknown_scope(error: CompilerError) -> set[str]:
+    if not error.message.startswith('name followed by "::"') or error.column is None:
+        return set()
+    found = _SCOPE.match(error.source, error.column)
+    return {found[1]} if found else set()
 
 
 def _outermost(edits: list[_Edit]) -> list[_Edit]:

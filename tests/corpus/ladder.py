@@ -5,8 +5,9 @@
 CORPUS holds one folder a repository. Files are drawn in turn from each (fixed seed), compiled one
 at a time with a fresh cache, and the share that yields entries is printed step by step. Nothing of
 the corpus is run or written to. `--include` adds a folder of library headers (cuBLAS, cuRAND, …)
-that the toolkit may lack. `--check` also forces the slice on every file that compiles whole, with
-the headers of its own repository hidden, and compares the numbers.
+that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
+also forces the slice on every file that compiles whole, with the headers of its own repository
+hidden, and compares the numbers.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from occlsp.reports.toolchain import Missing, find_compiler
 STEPS = ("bare", "guessed", "search", "mended", "fragment", "slice")
 
 
-def draw(corpus: Path, count: int, seed: int) -> Iterator[tuple[Path, Path]]:
-    """(repository, file), in turn from each repository."""
+def draw(corpus: Path, count: int, seed: int, *, kernels: bool) -> Iterator[tuple[Path, Path]]:
+    """(repository, file), in turn from each repository; `kernels`: only files that hold one."""
     chance = random.Random(seed)
     piles = []
     for repository in sorted(path for path in corpus.iterdir() if path.is_dir()):
         files = sorted(path for path in repository.rglob("*.cu") if path.is_file())
+        if kernels:
+            files = [path for path in files if b"__global__" in path.read_bytes()]
         chance.shuffle(files)
         piles.append((repository, files))
     drawn = 0
@@ -161,6 +164,7 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=30.0)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--match", default="", help="only files whose path holds this")
+    parser.add_argument("--kernels", action="store_true", help="only files that hold a kernel")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     compiler = find_compiler(None, [options.corpus])
@@ -172,7 +176,10 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory(prefix="occlsp-ladder-") as folder:
         context = Context(compiler, Cache(Path(folder)), (options.corpus,), timeout=options.timeout)
-        for repository, unit in draw(options.corpus.resolve(), options.sample, options.seed):
+        drawn = draw(
+            options.corpus.resolve(), options.sample, options.seed, kernels=options.kernels
+        )
+        for repository, unit in drawn:
             if options.match not in str(unit):
                 continue
             row = measure(context, base, repository, unit, options.arch, check=options.check)
