@@ -14,6 +14,7 @@ from occlsp.reports.compile import TIMEOUT, Context, compile_unit
 from occlsp.reports.compile_commands import CompileCommands, find, load
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.flags import Filtered, filter_flags
+from occlsp.reports.ladder import compile_without_commands
 from occlsp.reports.toolchain import Missing, find_compiler
 from occlsp.reports.worker import Control
 
@@ -62,21 +63,23 @@ def context_of(request: CompileRequest, control: Control) -> Context | Missing:
     )
 
 
-def flags_of(request: CompileRequest) -> Filtered | None:
-    """The flags for the unit: of the compile commands, else of the settings; None: of neither."""
+def command_flags(request: CompileRequest) -> tuple[Filtered | None, tuple[Dropped, ...]]:
+    """The flags of the unit's compile command, None without one, and the commands ignored."""
     workspaces = [Path(folder) for folder in request.workspaces or (request.root,)]
     refused: list[Dropped] = []
     for command in commands_of(request).of(request.unit):
         filtered = command.filtered(workspaces, os.environ)
         if isinstance(filtered, Filtered):
-            return filtered
+            return filtered, tuple(refused)
         refused.append(Dropped(" ".join(command.words)[:200], filtered, is_refused=True))
-    if request.args or refused:
-        found = filter_flags(
-            request.args, Path(request.root), workspaces=workspaces, env=os.environ
-        )
-        return Filtered(dropped=tuple(refused)).plus(found)
-    return None
+    return None, tuple(refused)
+
+
+def base_flags(request: CompileRequest, refused: tuple[Dropped, ...] = ()) -> Filtered:
+    """The flags where there is no compile command: the usual ones, then the settings'."""
+    workspaces = [Path(folder) for folder in request.workspaces or (request.root,)]
+    own = filter_flags(request.args, Path(request.root), workspaces=workspaces)
+    return Filtered(dropped=refused).plus(defaults(os.environ)).plus(own)
 
 
 def commands_of(request: CompileRequest) -> CompileCommands:
@@ -90,16 +93,27 @@ def commands_of(request: CompileRequest) -> CompileCommands:
 
 
 def compile_one(request: CompileRequest, control: Control) -> CompileResult:
-    """Compiles one unit with the flags of the build or of the settings."""
+    """Compiles one unit with the flags of the build, or as well as can be without them."""
     context = context_of(request, control)
     if isinstance(context, Missing):
         return CompileResult("failed", request.unit, request.arch, message=str(context))
     control.say(f"{Path(request.unit).name} for {request.arch}")
+    unit = Path(request.unit)
+    flags, refused = command_flags(request)
+    if flags is None and not request.debug and context.compiler.kind == "nvcc":
+        return compile_without_commands(
+            context,
+            unit,
+            request.arch,
+            base_flags(request, refused),
+            root=Path(request.root),
+            text=request.text,
+        )
     return compile_unit(
         context,
-        Path(request.unit),
+        unit,
         request.arch,
-        flags_of(request) or defaults(os.environ),
+        flags or base_flags(request, refused),
         text=request.text,
         debug=request.debug,
     )
