@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from occlsp.analysis.architecture import Architectures, choose
 from occlsp.analysis.snapshot import Snapshot
@@ -15,6 +16,10 @@ from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.config import Settings, Source, load, read_toml
 from occlsp.reports.facts import Report
 from occlsp.source.workspace import Workspace
+
+if TYPE_CHECKING:
+    from occlsp.reports.compile_task import CompileRequest
+    from occlsp.reports.compiled import CompileResult
 
 CUDA = frozenset({".cu", ".cuh"})
 OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
@@ -225,6 +230,14 @@ def _commands(request: Request, settings: Settings) -> str | None:
     return str(path / "compile_commands.json" if path.is_dir() else path)
 
 
+def _compile(request: CompileRequest) -> CompileResult:
+    """With the build's flags, or by what works without."""
+    from occlsp.reports.compile_task import compile_one
+    from occlsp.reports.worker import Control
+
+    return compile_one(request, Control())
+
+
 def compiled(
     request: Request,
     root: Path,
@@ -235,8 +248,7 @@ def compiled(
     progress: Callable[[str], None],
 ) -> list[Report]:
     """The reports of the units compiled, `jobs` at a time."""
-    from occlsp.reports.compile_task import CompileRequest, compile_one
-    from occlsp.reports.worker import Control
+    from occlsp.reports.compile_task import CompileRequest
 
     units = [path for path in paths if Path(path).suffix == ".cu"]
     asked = [
@@ -255,9 +267,7 @@ def compiled(
     ]
     found = []
     with ThreadPoolExecutor(max(1, request.jobs)) as pool:
-        for one, result in zip(
-            asked, pool.map(lambda r: compile_one(r, Control()), asked), strict=True
-        ):
+        for one, result in zip(asked, pool.map(_compile, asked), strict=True):
             progress(f"compiled {one.unit} for {one.arch}")
             if result.entries:
                 found.append(Report(result.unit, result.entries, result.warnings))
