@@ -135,13 +135,10 @@ class Declaration:
 
 
 def constants(
-    fragment: Fragment,
-    start: int,
-    end: int,
-    scope: tuple[str, ...],
-    conditions: tuple[Condition, ...],
+    fragment: Fragment, scope: tuple[str, ...], conditions: tuple[Condition, ...]
 ) -> Iterator[tuple[int, Constant]]:
-    """The constants that `code[start:end]` declares, each with its offset."""
+    """The constants that a declaration makes, each with its offset."""
+    start, end = fragment.start, fragment.end
     while (label := _LABEL.match(fragment.code, start, end)) is not None:
         start = label.end()
     declaration = Declaration(fragment, start, end)

@@ -15,9 +15,7 @@ _NAME = re.compile(rb"#[ \t]*([A-Za-z_]+)")
 _DEFINE = re.compile(rb"\s*(" + IDENTIFIER + rb")(?:\(([^()]*)\))?")
 _INCLUDE = re.compile(rb'\s*(?:"([^"\r\n]+)"|<([^>\r\n]+)>)')
 _CONTINUATION = re.compile(rb"\\(\r\n|\n|\r)")
-_NEXT = re.compile(
-    rb"[\n\r][ \t\f\v]*(#)[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b"
-)
+_NEXT = re.compile(rb"[\n\r][ \t\f\v]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
 _GUARD = re.compile(rb"\s*!\s*defined\s*\(?\s*(" + IDENTIFIER + rb")\s*\)?\s*\Z")
 _FALSE = re.compile(r"\(*\s*(?:0+|false|!\s*1)\s*\)*")
 _TRUE = re.compile(r"\(*\s*(?:[1-9][0-9]*|true|!\s*0)\s*\)*")
@@ -59,18 +57,18 @@ def read_directive(masked: bytes, offset: int, floor: int) -> Directive | None:
 
 
 def dead_branch_end(masked: bytes, position: int) -> int:
-    """Where the branch that begins at `position` ends: the offset of the `#` of its `#elif`,
+    """Where the branch that begins at `position` ends: the line end in front of its `#elif`,
     `#else` or `#endif`, or the end of the text."""
     depth = 0
     while True:
         match = _NEXT.search(masked, position)
         if match is None:
             return len(masked)
-        name = match[2]
+        name = match[1]
         if name.startswith(b"if"):
             depth += 1
         elif depth == 0:
-            return match.start(1)
+            return match.start()
         elif name == b"endif":
             depth -= 1
         position = match.end()

@@ -166,6 +166,8 @@ def launch_of_call(fragment: Fragment, call: RawCall) -> RawLaunch | None:
         config_span=call.arguments_span,
         arguments=call.arguments,
         statement=call.statement,
+        function=call.function,
+        conditions=call.conditions,
     )
 
 

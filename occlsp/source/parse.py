@@ -14,13 +14,31 @@ at the same span, whose conditions tell them apart.
 
 from __future__ import annotations
 
-from occlsp.source import definitions
+from dataclasses import dataclass
+
+from occlsp.source import definitions, incremental
+from occlsp.source.branches import Scan
 from occlsp.source.facts import SourceError
 from occlsp.source.mask import blank, mask
-from occlsp.source.reader import Reader
+from occlsp.source.reader import Facts, Reader, macro_made_kernels, place
 from occlsp.source.scanner import Scanner
+from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.text import Span
+from occlsp.source.text import LineIndex, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A parsed file with what `reparse` needs to read only what an edit changes."""
+
+    syntax: FileSyntax
+    aliases: frozenset[str]
+    """As given."""
+    names: frozenset[str]
+    """All names for `__global__`, the file's own included."""
+    mask: bytes
+    scan: Scan
+    facts: Facts
 
 
 def parse(text: bytes, *, aliases: frozenset[str] = frozenset()) -> FileSyntax:
@@ -29,29 +47,70 @@ def parse(text: bytes, *, aliases: frozenset[str] = frozenset()) -> FileSyntax:
     `aliases` are names of macros from elsewhere that expand to `__global__`; those that the
     file defines itself are found.
     """
+    return reparse(None, text, aliases=aliases).syntax
+
+
+def reparse(
+    previous: Parsed | None, text: bytes, *, aliases: frozenset[str] = frozenset()
+) -> Parsed:
+    """As `parse`, reading only what changed since `previous`: the result is the same.
+
+    Facts in front of the change are the same objects as before.
+    """
     masked = mask(text)
+    if previous is not None and previous.aliases == aliases:
+        if previous.syntax.text == text:
+            return previous
+        changed = _changed(previous, text, masked)
+        if changed is not None:
+            return changed
     scan = Scanner(text, masked).run()
-    masked = _without(masked, scan.dead)
     names = aliases | definitions.alias_names(text, scan.defines, aliases)
-    reader = Reader(text, scan, names)
-    reader.read()
-    return FileSyntax(
+    facts = Reader(text, scan.code, scan, names).read(0, len(text))
+    return _parsed(text, masked, aliases, names, scan, facts)
+
+
+def _changed(previous: Parsed, text: bytes, masked: bytes) -> Parsed | None:
+    """The file after an edit; None where the edit changes what `__global__` is called."""
+    edit = incremental.difference([(previous.syntax.text, text), (previous.mask, masked)])
+    new = incremental.rescan(text, masked, previous.scan, edit)
+    scan = incremental.join_scans(previous.scan, new, edit)
+    old_defines = incremental.replaced_defines(previous.scan, new)
+    if not incremental.is_same_macros(old_defines, new.scan.defines):
+        own = definitions.alias_names(text, scan.defines, previous.aliases)
+        if previous.aliases | own != previous.names:
+            return None
+    facts = incremental.join_facts(text, scan, previous.facts, new, edit, previous.names)
+    return _parsed(text, masked, previous.aliases, previous.names, scan, facts)
+
+
+def _parsed(
+    text: bytes,
+    masked: bytes,
+    aliases: frozenset[str],
+    names: frozenset[str],
+    scan: Scan,
+    facts: Facts,
+) -> Parsed:
+    made = list(macro_made_kernels(Surroundings(text, scan.code, scan), facts, scan.defines))
+    syntax = FileSyntax(
         text=text,
-        kernels=tuple(reader.kernels),
-        launches=tuple(reader.launches),
-        calls=tuple(reader.calls),
+        kernels=tuple(sorted((*facts.kernels, *made), key=place) if made else facts.kernels),
+        launches=tuple(facts.launches),
+        calls=tuple(facts.calls),
         defines=tuple(scan.defines),
         includes=tuple(scan.includes),
-        functions=tuple(reader.functions),
-        constants=tuple(reader.constants),
-        aliases=tuple(reader.aliases),
-        errors=_errors(scan.unclosed),
-        masked=masked,
+        functions=tuple(facts.functions),
+        constants=tuple(facts.constants),
+        aliases=tuple(facts.aliases),
+        errors=_errors(text, masked, scan),
+        masked=_without(masked, scan.dead),
         code=scan.code,
-        shared=tuple(reader.shared),
+        shared=tuple(facts.shared),
         condition_starts=tuple(scan.condition_starts),
         condition_sets=tuple(scan.condition_sets),
     )
+    return Parsed(syntax, aliases, names, masked, scan, facts)
 
 
 def alias_names(syntax: FileSyntax, known: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -69,5 +128,16 @@ def _without(masked: bytes, dead: list[Span]) -> bytes:
     return bytes(result)
 
 
-def _errors(unclosed: list[str]) -> tuple[SourceError, ...]:
-    return ()
+def _errors(text: bytes, masked: bytes, scan: Scan) -> tuple[SourceError, ...]:
+    errors = []
+    tail = text[len(masked.rstrip()) :]
+    opened = tail.rfind(b"/*")
+    if opened >= 0 and tail.find(b"*/", opened) < 0:
+        line = LineIndex(text).line_of(len(text) - len(tail) + opened) + 1
+        errors.append(SourceError("a comment is not closed", line))
+    bodies = [kind for kind in scan.unclosed if kind in ("function", "enum")]
+    if bodies:
+        last = max(scan.blocks, key=lambda block: block.end)
+        line = LineIndex(text).line_of(last.opening) + 1
+        errors.append(SourceError(f"the brace of a {bodies[0]} is not closed", line))
+    return tuple(errors)

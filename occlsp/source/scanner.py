@@ -42,6 +42,7 @@ _DECLARATION = re.compile(rb"[{};#]")
 _BODY = re.compile(rb"[{}#]")
 _IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
 _BOUNDARY = re.compile(rb"[;{}]")
+_VISIBLE = re.compile(rb"\S")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
 _MOST_BLOCKS = 64
@@ -126,13 +127,15 @@ class Group(NamedTuple):
     rest_is_dead: bool
     is_guard: bool
     """An include guard, whose condition says nothing."""
+    is_settled: bool
+    """Whether it begins, and its first branch ends, between two declarations."""
     ends: tuple[State, ...]
 
     def same_as(self, other: Group) -> bool:
         """Whether scanning goes on alike in both, places aside."""
         return (
             self.texts == other.texts
-            and self[4:8] == other[4:8]
+            and self[4:9] == other[4:9]
             and self.at_start.scope.same_as(other.at_start.scope)
             and len(self.ends) == len(other.ends)
             and all(a.scope.same_as(b.scope) for a, b in zip(self.ends, other.ends, strict=True))
@@ -327,7 +330,7 @@ class Scanner:
 
     def checkpoint(self, offset: int) -> None:
         for group in self.groups:
-            if not group.at_start.scope.holds_declarations:
+            if not group.is_settled:
                 return
         here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
         if self.stop is not None and self.stop(offset, here):
@@ -375,6 +378,7 @@ class Scanner:
         if guard is not None:
             defined = re.compile(rb"\s*#\s*define\s+" + re.escape(guard.encode()) + rb"\b")
             is_guard = defined.match(self.masked, directive.span.end) is not None
+        is_settled = self.settle(directive.span.start)
         group = Group(
             directive.span.start,
             self.conditions,
@@ -384,10 +388,21 @@ class Scanner:
             is_live=True,
             rest_is_dead=False,
             is_guard=is_guard,
+            is_settled=is_settled,
             ends=(),
         )
         self.groups = (*self.groups, group)
         return self.begin_branch(group, directive, text)
+
+    def settle(self, offset: int) -> bool:
+        """Whether `offset` is between two declarations; if so, the next one begins there."""
+        scope, depth, declaration, blocks = self.state
+        if not scope.holds_declarations or blocks:
+            return False
+        if _VISIBLE.search(self.code, declaration - self.start, offset - self.start) is not None:
+            return False
+        self.state = State(scope, depth, offset, 0)
+        return True
 
     def next_branch(self, directive: Directive) -> int:
         group = self.groups[-1]
@@ -395,9 +410,11 @@ class Scanner:
         negated = [f"!({one})" for one in group.texts if not is_false(one)]
         parts = [*negated, f"({text})" if negated else text] if text else negated
         whole = "0" if text and is_false(text) else " && ".join(parts) or "1"
+        is_settled = group.is_settled and (bool(group.ends) or self.settle(directive.span.start))
         group = group._replace(
             branch=group.branch + 1,
             texts=(*group.texts, text or "1"),
+            is_settled=is_settled,
             ends=(*group.ends, self.state) if group.is_live else group.ends,
         )
         self.state = group.at_start

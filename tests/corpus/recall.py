@@ -225,7 +225,10 @@ def callee(tokens: list[Token], before: int) -> str:
             previous = tokens[opening - 1] if opening else None
             index = opening
             is_call = previous is not None and (
-                (previous.kind == "word" and previous.text not in {*NOT_CALLEES, "if", "while", "for"})
+                (
+                    previous.kind == "word"
+                    and previous.text not in {*NOT_CALLEES, "if", "while", "for"}
+                )
                 or previous.text in ("]", ">")
             )
             if token.text == ")" and not is_call:
@@ -529,7 +532,13 @@ def table(rows: list[Row]) -> str:
     for row in rows:
         for name in ("files", "kernels", "kernels_found", "kernels_invented", "launches"):
             setattr(total, name, getattr(total, name) + getattr(row, name))
-        for name in ("launches_found", "launches_invented", "in_macros", "in_macros_found", "unread"):
+        for name in (
+            "launches_found",
+            "launches_invented",
+            "in_macros",
+            "in_macros_found",
+            "unread",
+        ):
             setattr(total, name, getattr(total, name) + getattr(row, name))
     lines = [
         "| repository | files | kernels | found | invented | launches | found | invented "

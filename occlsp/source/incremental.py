@@ -1,0 +1,220 @@
+"""Puts together the facts of an edited file: what is in front of the edit stays as it is, what
+follows is moved, and only the declarations around the edit are read again."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from occlsp.source.branches import Scan
+from occlsp.source.reader import Facts, Reader, place
+from occlsp.source.scanner import Checkpoint, Scanner
+from occlsp.source.shifting import Shift
+from occlsp.source.syntax import Define
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`old[start:old_end]` was replaced by `new[start:new_end]`."""
+
+    start: int
+    old_end: int
+    new_end: int
+
+    @property
+    def delta(self) -> int:
+        """How far the edit moves what follows it."""
+        return self.new_end - self.old_end
+
+
+def difference(pairs: list[tuple[bytes, bytes]]) -> Edit:
+    """The smallest edit that makes each second text from its first, one for all of them."""
+    old_length, new_length = len(pairs[0][0]), len(pairs[0][1])
+    start = min(_common_prefix(old, new) for old, new in pairs)
+    rest = min(old_length, new_length) - start
+    tail = min(rest, *(_common_suffix(old, new, rest) for old, new in pairs))
+    return Edit(start, old_length - tail, new_length - tail)
+
+
+def _common_prefix(old: bytes, new: bytes) -> int:
+    low, high = 0, min(len(old), len(new))
+    if old[:high] == new[:high]:
+        return high
+    while low < high - 1:
+        middle = (low + high) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _common_suffix(old: bytes, new: bytes, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        mine = old[len(old) - middle : len(old) - low]
+        if mine == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@dataclass(slots=True)
+class Rescan:
+    """A new scan of the region around an edit, and how to put it between the old parts."""
+
+    scan: Scan
+    start: int
+    end: int
+    """The region in the new text; it is followed by what the old text had at `old_end`."""
+    old_end: int
+
+
+def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
+    """Scans again from the declaration before the edit until all goes on as before."""
+    index = max(bisect_right(old.checkpoints, edit.start) - 2, 0)
+    start = old.checkpoints[index]
+    known = dict(zip(old.checkpoints, range(len(old.checkpoints)), strict=True))
+    shift = Shift(edit.old_end, edit.delta)
+
+    def goes_on_as_before(offset: int, here: Checkpoint) -> bool:
+        if offset < edit.new_end or offset <= start:
+            return False
+        number = known.get(offset - edit.delta)
+        if number is None or old.checkpoints[number] < edit.old_end:
+            return False
+        there = shift.checkpoint(old.states[number])
+        return (
+            here.seen_directive == there.seen_directive
+            and here.conditions == there.conditions
+            and len(here.groups) == len(there.groups)
+            and here.scope.same_as(there.scope)
+            and all(
+                mine.offset == its.offset and mine.outer == its.outer and mine.same_as(its)
+                for mine, its in zip(here.groups, there.groups, strict=True)
+            )
+        )
+
+    scanner = Scanner(text, masked, start, old.states[index])
+    scan = scanner.run(goes_on_as_before)
+    old_end = scan.end - edit.delta if scanner.stopped else old.end
+    return Rescan(scan, start, scan.end, old_end)
+
+
+def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:
+    """The scan of the whole text."""
+    shift = Shift(edit.old_end, edit.delta)
+    scan, start, old_end, delta = new.scan, new.start, new.old_end, edit.delta
+
+    def join(name: str, where: Callable[[Any], int], move: Callable[[Any], Any]) -> list[Any]:
+        return joined(getattr(old, name), getattr(scan, name), start, old_end, where, move)
+
+    def join_with(places: str, values: str, move: Callable[[Any], Any]) -> list[Any]:
+        """What holds from an offset on; the new scan's first says what holds at its start, and
+        one at its end is what the old scan has there."""
+        offsets = getattr(old, places)
+        before = getattr(old, values)[: bisect_right(offsets, start)]
+        after = getattr(old, values)[bisect_left(offsets, old_end) :]
+        until = bisect_left(getattr(scan, places), new.end) if after else None
+        return [*before, *getattr(scan, values)[1:until], *map(move, after)]
+
+    def later(offset: int) -> int:
+        return offset + delta
+
+    return Scan(
+        old.code[:start] + scan.code + old.code[old_end:],
+        old.end + delta,
+        join("blocks", lambda one: one.declaration, shift.block),
+        join("statements", lambda one: one.start, shift.statement),
+        join("defines", _define_place, shift.define),
+        join("includes", place, shift.include),
+        join_with("condition_starts", "condition_starts", later),
+        join_with("condition_starts", "condition_sets", shift.conditions),
+        join("dead", lambda one: one.start, shift.span),
+        join_with("scope_starts", "scope_starts", later),
+        join_with("scope_starts", "scope_names", lambda one: one),
+        join_with("checkpoints", "checkpoints", later),
+        join_with("checkpoints", "states", shift.checkpoint),
+        scan.unclosed if old_end >= old.end else old.unclosed,
+    )
+
+
+def join_facts(
+    text: bytes, scan: Scan, old: Facts, new: Rescan, edit: Edit, names: frozenset[str]
+) -> Facts:
+    """The facts of the whole text; `scan` is that of the whole text, too."""
+    start, old_end = new.start, new.old_end
+    first = bisect_left(old.functions, start, key=place)
+    last = bisect_left(old.functions, old_end, key=place)
+    fresh = Reader(text, scan.code, new.scan, names, first).read(start, new.end)
+    first_constant = bisect_left(old.constant_places, start)
+    last_constant = bisect_left(old.constant_places, old_end)
+    own = Shift(0, 0, constants=first_constant)
+    shift = Shift(
+        edit.old_end,
+        edit.delta,
+        functions=first + len(fresh.functions) - last,
+        constants=first_constant + len(fresh.constants) - last_constant,
+    )
+
+    def join(name: str, move: Callable[[Any], Any]) -> list[Any]:
+        return joined(getattr(old, name), getattr(fresh, name), start, old_end, place, move)
+
+    return Facts(
+        join("kernels", shift.kernel),
+        join("launches", shift.launch),
+        join("calls", shift.call),
+        join("functions", shift.function),
+        [
+            *old.constants[:first_constant],
+            *(own.constant(one) if one.previous is not None else one for one in fresh.constants),
+            *map(shift.constant, old.constants[last_constant:]),
+        ],
+        [
+            *old.constant_places[:first_constant],
+            *fresh.constant_places,
+            *(offset + edit.delta for offset in old.constant_places[last_constant:]),
+        ],
+        join("aliases", shift.alias),
+        join("shared", shift.shared),
+    )
+
+
+def joined(
+    old: list[Item],
+    new: list[Item],
+    start: int,
+    old_end: int,
+    where: Callable[[Item], int],
+    move: Callable[[Item], Item],
+) -> list[Item]:
+    """`old` with what stands in `[start, old_end)` replaced, and what follows moved."""
+    first = bisect_left(old, start, key=where)
+    last = bisect_left(old, old_end, key=where)
+    return [*old[:first], *new, *map(move, old[last:])]
+
+
+def _define_place(define: Define) -> int:
+    return define.body.span.start
+
+
+def is_same_macros(old: list[Define], new: list[Define]) -> bool:
+    """Whether two lists define the same, wherever it stands."""
+    return len(old) == len(new) and all(
+        mine.name == its.name
+        and mine.parameters == its.parameters
+        and mine.body.text == its.body.text
+        for mine, its in zip(old, new, strict=True)
+    )
+
+
+def replaced_defines(old: Scan, new: Rescan) -> list[Define]:
+    """The definitions that a rescan puts others in the place of."""
+    first = bisect_left(old.defines, new.start, key=_define_place)
+    return old.defines[first : bisect_left(old.defines, new.old_end, key=_define_place)]
