@@ -128,7 +128,7 @@ class Shape:
 
 
 def shape(block: Value3, dynamic_smem: Value) -> Shape:
-    """The pairs that a launch can be; no pairs where the block is not known at all."""
+    """The pairs that a launch can be. A block that is not known has at least one thread."""
     blocks, is_least = _blocks(block)
     pairs: list[tuple[Triple, int | None]] = []
     sizes: tuple[int | None, ...] = ()
@@ -171,10 +171,9 @@ def _expression(text: str) -> DynamicSmem | None:
 def _blocks(block: Value3) -> tuple[tuple[Triple, ...], bool]:
     if block.values is not None:
         return block.values, False
-    if block.min is not None and any(least is not None for least in block.min):
-        x, y, z = (max(1, least) if least is not None else 1 for least in block.min)
-        return ((x, y, z),), True
-    return (), False
+    least = block.min if block.min is not None else (1, 1, 1)
+    x, y, z = (max(1, number) if number is not None else 1 for number in least)
+    return ((x, y, z),), True
 
 
 def _sizes(value: Value) -> tuple[int | None, ...]:

@@ -158,10 +158,9 @@ def _share(rows: Sequence[Row]) -> str:
 def _limiter(rows: Sequence[Row], *, with_registers: bool) -> str:
     """The limiter of the least occupancy, or what is not known where it is a bound."""
     cases = [case for row in rows for case in row.cases]
-    if any(case.registers is None for case in cases):
-        return "regs unknown"
     if any(case.is_bound for case in cases):
-        return "smem unknown"
+        is_regs = any(case.is_bound and case.registers is None for case in cases)
+        return "regs unknown" if is_regs else "smem unknown"
     worst = min(cases, key=lambda case: case.result.active_warps)
     name = SHORT[worst.result.limiter]
     if with_registers and worst.result.limiter == "registers":

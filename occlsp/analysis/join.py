@@ -196,7 +196,7 @@ def _launch_rows(
                     limits(arch),
                     site,
                     cases,
-                    is_covered=len(cases) == max(1, len(known.pairs)),
+                    is_covered=len(cases) == len(known.pairs),
                     is_candidate=is_one_of_several or len(entries) > 1,
                     may_mix=known.may_mix,
                     age=_age(snapshot, kernel, entry),
@@ -207,7 +207,7 @@ def _launch_rows(
 
 
 def _cases(row: Limits, resources: Resources, known: Shape, launch: Launch) -> tuple[Case, ...]:
-    if not known.pairs and launch.follows_occupancy_api:
+    if known.is_least and launch.follows_occupancy_api:
         return _suggested(row, resources, launch)
     found = (
         compute(row, resources, block, dynamic, known.is_least) for block, dynamic in known.pairs

@@ -26,8 +26,11 @@ def of_case(row: Row, case: Case) -> tuple[Lever, ...]:
 
 
 def best_lever(row: Row, case: Case) -> Lever | None:
-    """The one that gains most, of equals the one that asks least."""
-    gaining = [lever for lever in of_case(row, case) if lever.gains]
+    """The resource whose next step gains most, of equals the one that asks least."""
+    next_steps: dict[str, Lever] = {}
+    for lever in of_case(row, case):
+        next_steps.setdefault(lever.resource, lever)
+    gaining = [lever for lever in next_steps.values() if lever.gains]
     return max(
         gaining,
         key=lambda lever: (lever.result.active_warps, lever.change / max(1, lever.now)),

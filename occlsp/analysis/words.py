@@ -33,13 +33,13 @@ LONG = {
 
 
 def number_of_percent(share: float) -> str:
-    """ "37.5" for 0.375; at most one decimal, none where it is zero. Halves go up (31.3
+    """0.375 as "37.5"; at most one decimal, none where it is zero. Halves go up (31.3
     for 31.25), as profilers print it."""
     return f"{math.floor(share * 1000 + 0.5) / 10:.1f}".removesuffix(".0")
 
 
 def percent(share: float) -> str:
-    """ "37.5%"."""
+    """0.375 as "37.5%"."""
     return number_of_percent(share) + "%"
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from occlsp.analysis.architecture import Architectures, choose
 from occlsp.analysis.snapshot import Snapshot
@@ -16,10 +15,6 @@ from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.config import Settings, Source, load, read_toml
 from occlsp.reports.facts import Report
 from occlsp.source.workspace import Workspace
-
-if TYPE_CHECKING:
-    from occlsp.reports.compile_task import CompileRequest
-    from occlsp.reports.compiled import CompileResult
 
 CUDA = frozenset({".cu", ".cuh"})
 OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
@@ -230,14 +225,6 @@ def _commands(request: Request, settings: Settings) -> str | None:
     return str(path / "compile_commands.json" if path.is_dir() else path)
 
 
-def _compile(request: CompileRequest) -> CompileResult:
-    """With the build's flags, or by what works without."""
-    from occlsp.reports.compile_task import compile_one
-    from occlsp.reports.worker import Control
-
-    return compile_one(request, Control())
-
-
 def compiled(
     request: Request,
     root: Path,
@@ -248,7 +235,8 @@ def compiled(
     progress: Callable[[str], None],
 ) -> list[Report]:
     """The reports of the units compiled, `jobs` at a time."""
-    from occlsp.reports.compile_task import CompileRequest
+    from occlsp.reports.compile_task import CompileRequest, compile_one
+    from occlsp.reports.worker import Control
 
     units = [path for path in paths if Path(path).suffix == ".cu"]
     asked = [
@@ -267,7 +255,9 @@ def compiled(
     ]
     found = []
     with ThreadPoolExecutor(max(1, request.jobs)) as pool:
-        for one, result in zip(asked, pool.map(_compile, asked), strict=True):
+        for one, result in zip(
+            asked, pool.map(lambda one: compile_one(one, Control()), asked), strict=True
+        ):
             progress(f"compiled {one.unit} for {one.arch}")
             if result.entries:
                 found.append(Report(result.unit, result.entries, result.warnings))

@@ -1,0 +1,187 @@
+# ruff: noqa: E501 -- a finding is drawn as long as it is
+"""Findings at kernels, drawn in the source."""
+
+from __future__ import annotations
+
+from occlsp.analysis.findings import findings
+from occlsp.analysis.sources import SourceFile
+from occlsp.reports.facts import LineSpills, Report
+from occlsp.source.workspace import Workspace
+from tests.analysis.golden import PATH, check, entry, snapshot
+
+
+def test_static_smem_too_large() -> None:
+    check(
+        """
+__global__ void k(float* p) {
+//              ^ error static-smem-too-large: 64 KiB of static shared memory, above the 48 KiB that the compiler accepts; make it dynamic
+    __shared__ float tile[16384];
+    tile[threadIdx.x] = p[0];
+}
+template <int N> __global__ void nobody(float* p) { __shared__ float tile[16384]; tile[N] = p[0]; }
+__global__ void fits(float* p) { __shared__ float tile[12288]; tile[0] = p[0]; }
+"""
+    )
+
+
+def test_spills_with_the_lines_where_they_happen() -> None:
+    made = check(
+        """
+__global__ void k(float* p) {
+//              ^ warning spills: 40 bytes of spill stores and 36 of spill loads per thread on sm_90; less unrolling
+    p[0] = 1;
+    p[1] = 2;
+}
+""",
+        entry(
+            "_Z1kPf",
+            72,
+            spill_stores=40,
+            spill_loads=36,
+            file=PATH,
+            line=2,
+            spill_lines=(LineSpills(PATH, 4, 40, 0), LineSpills(PATH, 5, 0, 36)),
+        ),
+    )
+    (found,) = findings(made, PATH)
+    assert [one.message for one in found.related] == [
+        "40 bytes of spill stores, 0 of loads",
+        "0 bytes of spill stores, 36 of loads",
+    ]
+
+
+def test_few_spills_are_a_hint_and_a_stack_frame_is_none() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+//              ^ hint spills: 8 bytes of spill stores and 8 of spill loads
+__global__ void framed(float* p) { p[0] = 1; }
+""",
+        entry("_Z1kPf", 72, spill_stores=8, spill_loads=8),
+        entry("_Z6framedPf", 72, spill_stores=0, spill_loads=0, stack=128),
+    )
+
+
+def test_instantiations_are_joined() -> None:
+    check(
+        """
+template <int N> __global__ void k(float* p) { p[0] = N; }
+//                               ^ warning spills: 60 bytes of spill stores and 0 of spill loads per thread in `k<2>` on sm_90 (2 of 3 instantiations spill)
+""",
+        entry("_Z1kILi1EEvPf", 72, spill_stores=40, spill_loads=0),
+        entry("_Z1kILi2EEvPf", 72, spill_stores=60, spill_loads=0),
+        entry("_Z1kILi3EEvPf", 72, spill_stores=0, spill_loads=0),
+    )
+
+
+def test_min_blocks_above_what_an_sm_holds() -> None:
+    check(
+        """
+__global__ void __launch_bounds__(1024, 2) fits(float* p) { p[0] = 1; }
+__global__ void __launch_bounds__(1024, 3) k(float* p) { p[0] = 1; }
+//                                         ^ warning min-blocks-unmet: the launch bounds ask for 3 blocks per SM, but sm_90 can hold 2 of 1024 threads: the compiler ignores the request; ask for at most 2, or leave it out
+__global__ void __launch_bounds__(32, 40) many(float* p) { p[0] = 1; }
+//                                        ^^^^ warning min-blocks-unmet: the launch bounds ask for 40 blocks per SM, but sm_90 can hold 32: the compiler
+"""
+    )
+
+
+def test_min_blocks_above_what_shared_memory_allows() -> None:
+    check(
+        """
+__global__ void __launch_bounds__(256, 8) k(float* p) {
+//                                        ^ warning min-blocks-unmet: the launch bounds ask for 8 blocks per SM, but shared memory admits 4 on sm_90: registers are held down for nothing
+    __shared__ float tile[12288];
+    tile[0] = p[0];
+}
+""",
+        entry("_Z1kPf", 32, static_smem=49152),
+    )
+
+
+def test_min_blocks_that_a_launch_keeps_from_being_met() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void __launch_bounds__(256, 8) k(float* p) { p[0] = s[0]; }
+//                                        ^ warning min-blocks-unmet: the launch bounds ask for 8 blocks per SM, but shared memory admits 5 on sm_90
+void run(float* p) { k<<<8, 256, 40 * 1024>>>(p); }
+__global__ void __launch_bounds__(256, 8) open(float* p) { p[0] = s[0]; }
+void run(float* p, int n) { open<<<8, 256, 40 * 1024>>>(p); open<<<8, 256, n>>>(p); }
+""",
+        entry("_Z1kPf", 32),
+        entry("_Z4openPf", 32),
+    )
+
+
+def test_low_occupancy_names_the_lever_that_gains_most() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+//              ^ hint low-occupancy: 25% occupancy at 512 threads on sm_90: 1 block per SM, limited by registers; ≤ 64 registers (−8) → 2 blocks, 50%
+void run(float* p) { k<<<8, 512>>>(p); k<<<8, 256>>>(p); }
+""",
+        entry("_Z1kPf", 72),
+    )
+
+
+def test_kernels_that_are_built_for_few_warps_are_left_alone() -> None:
+    check(
+        """
+__global__ void k(float* p) {
+    asm volatile("wgmma.fence.sync.aligned;");
+    p[0] = 1;
+}
+void run(float* p) { k<<<8, 128>>>(p); }
+""",
+        entry("_Z1kPf", 255),
+    )
+
+
+def test_no_report_is_told_where_it_is_asked_for() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+//              ^ warning no-report: no report of `k` for sm_90; compile the file
+template <int N> __global__ void t(float* p) { p[0] = N; }
+//                               ^ warning no-report: no report of `t` for sm_90; nothing in view instantiates it
+__global__ void known(float* p) { p[0] = 1; }
+""",
+        entry("_Z5knownPf", 32),
+        settings={"diagnostics": {"severity": {"no-report": "warning"}}},
+    )
+
+
+BEFORE = "__global__ void k(float* p) { p[0] = 1; }\n"
+
+
+def _codes(source: str, report_time: float, edited: str | None = None) -> list[str]:
+    workspace = Workspace("/ws", reader=None)
+    workspace.update(PATH, source.encode())
+    made = snapshot("").with_reports(
+        (Report("build.log", (entry("_Z1kPf", 72, time=report_time),)),)
+    )
+    made = made.with_file(SourceFile(workspace.facts(PATH), source.encode()), time=1000.0)
+    if edited is not None:
+        workspace.update(PATH, edited.encode())
+        made = made.with_file(SourceFile(workspace.facts(PATH), edited.encode()), time=3000.0)
+    return [one.code for one in findings(made, PATH)]
+
+
+def test_a_log_older_than_its_source_is_stale() -> None:
+    assert _codes(BEFORE, report_time=2000.0) == []
+    assert _codes(BEFORE, report_time=500.0) == ["stale-report"]
+
+
+def test_an_edit_of_the_kernel_makes_its_report_stale_and_a_comment_does_not() -> None:
+    assert _codes(BEFORE, 2000.0, BEFORE.replace("= 1", "= 2")) == ["stale-report"]
+    assert _codes(BEFORE, 2000.0, "// said\n" + BEFORE) == []
+
+
+def test_undoing_an_edit_makes_the_report_good_again() -> None:
+    workspace = Workspace("/ws", reader=None)
+    made = snapshot("").with_reports((Report("log", (entry("_Z1kPf", 72, time=2000.0),)),))
+    for time, text in ((1000.0, BEFORE), (3000.0, BEFORE.replace("1", "2")), (4000.0, BEFORE)):
+        workspace.update(PATH, text.encode())
+        made = made.with_file(SourceFile(workspace.facts(PATH), text.encode()), time=time)
+    assert findings(made, PATH) == ()

@@ -1,0 +1,382 @@
+# ruff: noqa: E501 -- a finding is drawn as long as it is
+"""Findings at launches, drawn in the source."""
+
+from __future__ import annotations
+
+from occlsp.analysis.findings import findings
+from occlsp.source.text import LineIndex
+from tests.analysis.golden import PATH, Entry, check, entry, snapshot
+
+NO_HINTS: dict[str, object] = {"diagnostics": {"severity": {"low-occupancy": "off"}}}
+
+
+def lines(source: str, *entries: Entry, gpu: str | None = None) -> list[tuple[int, str]]:
+    """Line and code of every finding."""
+    index = LineIndex(source.encode())
+    made = snapshot(source, *entries, gpu=gpu)
+    return [(index.line_of(one.span.start) + 1, one.code) for one in findings(made, PATH)]
+
+
+def test_zero_occupancy_says_what_is_needed_and_the_way_out() -> None:
+    check(
+        """
+__global__ void k(float* p);
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 1024>>>(p);
+//   ^^^^^^^^^^^^^ error zero-occupancy: 0 blocks fit: 1024 threads × 72 registers need 73728 of 65536 registers per block on sm_90; up to 896 threads fit, or `__launch_bounds__(1024)` keeps the compiler to 64 registers
+    k<<<4, 896>>>(p);
+}
+""",
+        entry("_Z1kPf", 72),
+    )
+
+
+def test_zero_occupancy_of_some_instantiations_is_information() -> None:
+    check(
+        """
+template <int N> __global__ void k(float* p) { p[N] = 1; }
+template <int N> void run(float* p) {
+    k<N><<<4, 1024>>>(p);
+//      ^^^^^^^^^^^^^ information zero-occupancy: 0 blocks fit: 1024 threads × 72 registers need 73728 of 65536 registers per block on sm_90 (`k<2>`) (1 of the 2 kernels that may run here)
+}
+void both(float* p) { run<1>(p); run<2>(p); }
+""",
+        entry("_Z1kILi1EEvPf", 32),
+        entry("_Z1kILi2EEvPf", 72),
+    )
+
+
+def test_template_arguments_pick_the_entry() -> None:
+    check(
+        """
+constexpr int kTwo = 2;
+template <int N> __global__ void k(float* p) { p[N] = 1; }
+void run(float* p) {
+    k<1><<<4, 1024>>>(p);
+    k<kTwo><<<4, 1024>>>(p);
+//         ^^^^^^^^^^^^^ error zero-occupancy: 0 blocks fit: 1024 threads × 72
+}
+""",
+        entry("_Z1kILi1EEvPf", 32),
+        entry("_Z1kILi2EEvPf", 72),
+    )
+
+
+SEVERAL = """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 1024>>>(p);
+//   ^^^^^^^^^^^^^ %s
+}
+"""
+
+
+def test_an_error_where_the_primary_architecture_fails() -> None:
+    check(
+        SEVERAL % "error zero-occupancy: 0 blocks fit: 1024 threads × 72",
+        entry("_Z1kPf", 72),
+        entry("_Z1kPf", 64, "sm_80"),
+        arch=("sm_90", "sm_80"),
+    )
+
+
+def test_information_where_only_another_architecture_fails() -> None:
+    check(
+        SEVERAL % "information zero-occupancy: 0 blocks fit: 1024 threads × 72 registers need "
+        "73728 of 65536 registers per block on sm_80",
+        entry("_Z1kPf", 64),
+        entry("_Z1kPf", 72, "sm_80"),
+        arch=("sm_90", "sm_80"),
+    )
+
+
+def test_no_report_is_no_fault() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) { k<<<4, 1024>>>(p); }
+"""
+    )
+
+
+def test_block_too_large() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p, int n) {
+    k<<<4, 2048>>>(p);
+//   ^^^^^^^^^^^^^ error block-too-large: 2048 threads per block, above the 1024 that any GPU launches
+    k<<<4, dim3(64, 32)>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^ error block-too-large: 2048 threads per block (64 × 32)
+    k<<<4, dim3(1, 1, 128)>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^^^^ error block-too-large: block dimension z is 128, above the 64
+    k<<<4, 0>>>(p);
+//   ^^^^^^^^^^ error block-too-large: block dimension x is 0
+    k<<<4, n>>>(p);
+    const int some = n > 8 ? 2048 : 256;
+    k<<<4, some>>>(p);
+//   ^^^^^^^^^^^^^ information block-too-large: for 1 of the 2 values that it can have: 2048 threads
+}
+"""
+    )
+
+
+def test_grid_shape() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p, int n) {
+    k<<<0, 32>>>(p);
+//   ^^^^^^^^^^^ error grid-shape: grid dimension x is 0
+    k<<<dim3(1, 70000), 32>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^^^^ error grid-shape: grid dimension y is 70000, the hardware takes 1 to 65535
+    k<<<dim3(70000, 1), 32>>>(p);
+    k<<<n / 32, 32>>>(p);
+}
+"""
+    )
+
+
+def test_exceeds_launch_bounds() -> None:
+    check(
+        """
+constexpr int kMost = 128;
+__global__ void __launch_bounds__(kMost) k(float* p) { p[0] = 1; }
+template <int N> __global__ void __launch_bounds__(N) t(float* p) { p[0] = N; }
+void run(float* p) {
+    k<<<4, 128>>>(p);
+    k<<<4, 160>>>(p);
+//   ^^^^^^^^^^^^ error exceeds-launch-bounds: 160 threads per block, above the 128 that the launch bounds of `k` admit
+    t<64><<<4, 96>>>(p);
+//       ^^^^^^^^^^^ error exceeds-launch-bounds: 96 threads per block, above the 64 that the launch bounds of `t<64>` admit
+    t<96><<<4, 96>>>(p);
+}
+"""
+    )
+
+
+def test_bounds_that_only_the_compiled_code_tells() -> None:
+    check(
+        """
+template <class T> __global__ void __launch_bounds__(T::kThreads) k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<Traits><<<4, 512>>>(p);
+//           ^^^^^^^^^^^^ error exceeds-launch-bounds: 512 threads per block, above the 256
+}
+""",
+        entry("_Z1kI6TraitsEvPf", 32, max_threads=256),
+    )
+
+
+def test_block_shape() -> None:
+    check(
+        """
+__global__ void __block_size__((64, 2, 1)) k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, dim3(64, 2)>>>(p);
+    k<<<4, 128>>>(p);
+//   ^^^^^^^^^^^^ error block-shape: a block of 128 threads, but `k` requires 64 × 2; launch that
+    k<<<4>>>(p);
+}
+"""
+    )
+
+
+def test_opting_in() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void bare(float* p) { p[0] = s[0]; }
+__global__ void asked(float* p) { p[0] = s[0]; }
+template <int N> __global__ void t(float* p) { p[N] = s[0]; }
+void opt() {
+    cudaFuncSetAttribute(asked, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000);
+    cudaFuncSetAttribute(t<1>, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000);
+}
+void run(float* p) {
+    bare<<<4, 32, 49152>>>(p);
+    bare<<<4, 32, 49153>>>(p);
+//      ^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 49153 B of shared memory per block, above the 48 KiB that a kernel has without opting in
+    asked<<<4, 32, 100000>>>(p);
+    t<1><<<4, 32, 100000>>>(p);
+    t<2><<<4, 32, 100000>>>(p);
+//      ^^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 100000 B of shared memory
+}
+""",
+        settings=NO_HINTS,
+    )
+
+
+def test_opting_in_counts_the_static_part() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+void run(float* p) {
+    k<<<4, 32, 44 * 1024>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 8 KiB static + 44 KiB dynamic = 52 KiB of shared memory
+}
+""",
+        entry("_Z1kPf", 32, static_smem=8192),
+    )
+
+
+def test_opting_in_by_a_helper_or_a_value_that_is_not_known_is_silence() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+template <class K> void big(K kernel, int n) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, n);
+}
+void run(float* p) { k<<<4, 32, 100000>>>(p); }
+""",
+        settings=NO_HINTS,
+    )
+
+
+def test_the_last_call_before_the_launch_counts_where_every_path_makes_it() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+void lowered(float* p) {
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000);
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+    k<<<4, 32, 100000>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 100000 B of dynamic shared memory, but the last call before opts `k` into 1 KiB only; raise it there
+}
+void perhaps(float* p, bool small) {
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000);
+    if (small) cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+    k<<<4, 32, 100000>>>(p);
+    if (small) {
+        cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+    }
+    k<<<4, 32, 100000>>>(p);
+}
+""",
+        settings=NO_HINTS,
+    )
+
+
+def test_smem_too_large_at_the_launch_and_at_the_call() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+void run(float* p) {
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 120 * 1024);
+//  ^^^^^^^^^^^^^^^^^^^^ error smem-too-large: opts into 120 KiB of shared memory, above the 99 KiB that a block can have on sm_86; the call fails
+    k<<<4, 32, 120 * 1024>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^^^ error smem-too-large: 120 KiB of shared memory per block, above the 99 KiB that sm_86 has
+}
+""",
+        arch=("sm_86", "sm_90"),
+    )
+
+
+def test_cooperative_too_large() -> None:
+    source = """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p, void** args) {
+    cudaLaunchCooperativeKernel((void*)k, 400, 256, args, 0, 0);
+    cudaLaunchCooperativeKernel((void*)k, 396, 256, args, 0, 0);
+}
+"""
+    check(source, entry("_Z1kPf", 72))
+    assert lines(source, entry("_Z1kPf", 72), gpu="H100 SXM") == [(4, "cooperative-too-large")]
+
+
+def test_cluster_shape() -> None:
+    check(
+        """
+__global__ void __cluster_dims__(2, 1, 1) k(float* p) { p[0] = 1; }
+__global__ void __cluster_dims__(32, 1, 1) wide(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 32>>>(p);
+    k<<<5, 32>>>(p);
+//   ^^^^^^^^^^^ error cluster-shape: grid x is 5, not a multiple of the cluster's 2
+    wide<<<32, 32>>>(p);
+//      ^^^^^^^^^^^^ error cluster-shape: 32 blocks per cluster, above the 16
+}
+"""
+    )
+
+
+def test_partial_warp() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 100>>>(p);
+//   ^^^^^^^^^^^^ hint partial-warp: 100 threads per block fill 3 warps and 4 lanes of another: 28 lanes idle; 128 would fill them
+    k<<<4, 20>>>(p);
+    k<<<4, dim3(10, 10)>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^ hint partial-warp: 100 threads per block (10 × 10) fill 3 warps
+}
+"""
+    )
+
+
+def test_tail_effect() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<400, 256>>>(p);
+//   ^^^^^^^^^^^^^^ hint tail-effect: 2 waves on H100 SXM (396 blocks each), the last of which leaves 99% of the machine idle: 4 blocks, 1% full; a grid of 396 blocks has no tail
+    k<<<396, 256>>>(p);
+    k<<<700, 256>>>(p);
+}
+""",
+        entry("_Z1kPf", 72),
+        gpu="H100 SXM",
+    )
+
+
+def test_nothing_is_said_of_code_that_is_not_meant() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+#if 0
+void dead(float* p) { k<<<4, 2048>>>(p); }
+#endif
+void guarded(float* p) {
+    cudaDeviceProp prop;
+    cudaGetDeviceProperties(&prop, 0);
+    if (prop.major >= 12) { k<<<4, 2048>>>(p); }
+    if (false) { k<<<4, 2048>>>(p); }
+}
+#define LAUNCH(p) k<<<4, 2048>>>(p)
+"""
+    )
+
+
+def test_ignored_by_a_comment_and_by_configuration() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 2048>>>(p);  // occlsp: ignore[block-too-large]
+    k<<<4, 2048>>>(p);  // occlsp: ignore[spills]
+//   ^^^^^^^^^^^^^ error block-too-large: 2048
+    k<<<4, 100>>>(p);
+}
+""",
+        settings={"diagnostics": {"severity": {"partial-warp": "off"}}},
+    )
+
+
+def test_configuration_gives_another_severity() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+void run(float* p) {
+    k<<<4, 100>>>(p);
+//   ^^^^^^^^^^^^ error partial-warp: 100
+}
+""",
+        settings={"diagnostics": {"severity": {"partial-warp": "error"}}},
+    )
