@@ -57,11 +57,6 @@ def test_the_gate_opens_at_six_tenths() -> None:
 
 
 def test_exactly_six_tenths_is_enough() -> None:
-    pairs = list(zip([1, 2, 3, 4, 5], [1, 4, 2, 5, 3], strict=True))
-    found = gate(pairs)
-    assert found.correlation == pytest.approx(0.5)
-    pairs = list(zip([1, 2, 3, 4], [1, 2, 4, 3], strict=True))
-    assert gate(pairs).correlation == pytest.approx(0.8)
     pairs = list(zip([1, 2, 3, 4], [2, 1, 4, 3], strict=True))
     assert gate(pairs).correlation == 0.6
     assert gate(pairs).is_trusted
