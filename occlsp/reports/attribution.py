@@ -123,7 +123,7 @@ class Attribution:
             _confuse(self._want_stack)
         block: Block | None = None
         if self._want_stack:
-            block = self._want_stack.pop(0)
+            block = self._want_stack.pop()
         elif "properties" not in self._seen:
             block = self._only_announced()
         if block is None:
@@ -144,8 +144,10 @@ class Attribution:
             _confuse(waiting)
         if not waiting:
             return None
-        block = waiting.pop(0)
+        block = waiting[-1]  # where nobody can tell, the oldest goes on waiting, and expires
         block.used = numbers
+        self._want_used = [other for other in self._want_used if other is not block]
+        self._want_stack = [other for other in self._want_stack if other is not block]
         if block.ambiguous:
             self.lost.append(block)
         elif block.missing is not None:
@@ -197,10 +199,11 @@ class Attribution:
         if function is not None and "announced" not in self._seen:
             function.missing = "announced"
             return [function]
-        if self._want_stack and "stack" not in self._seen:
-            for waiting in self._want_stack:
-                waiting.missing = "stack"
-            return self._want_stack
+        entries = [block for block in self._want_stack if not block.is_function]
+        if entries and "stack" not in self._seen:
+            for entry in entries:
+                entry.missing = "stack"
+            return entries
         if "properties" not in self._seen and (block := self._only_announced()):
             return [block]
         return []

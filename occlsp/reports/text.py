@@ -27,8 +27,8 @@ _LINK_PROPERTIES = re.compile(r"Function properties for '(.+)':?(?: \(target: (\
 _STACK = re.compile(
     r"(?:^|\W)(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads$"
 )
-_USED = re.compile(r"\bUsed (\d+ registers.*)$")
-_LINK_USED = re.compile(r"\bused (\d+ registers.*?)(?: \(target: (\w+)\))?$")
+_USED = re.compile(r"\bUsed (\d+ registers(?:,.*)?)$")
+_LINK_USED = re.compile(r"\bused (\d+ registers(?:,.*?)?)(?: \(target: (\w+)\))?$")
 _PHRASES = re.compile(
     r"Compiling entry function|Function properties for|bytes stack frame|[Uu]sed \d+ registers"
 )

@@ -46,7 +46,7 @@ def _read(text: str, *, complete: bool) -> Numbers:
     values: dict[str, int] = {}
     cmem: dict[str, int] = {}
     whole = complete or _LAST_ITEM.search(text) is not None
-    for item in text.split(", "):
+    for item in text.split(","):
         match = _ITEM.fullmatch(item.strip())
         if match is None:
             whole = False
