@@ -85,9 +85,7 @@ class Client:
 
 def _experimental(capabilities: types.ClientCapabilities) -> bool:
     experimental = capabilities.experimental
-    if isinstance(experimental, dict):
-        return bool(experimental.get("occlspStatus"))
-    return bool(getattr(experimental, "occlspStatus", False))
+    return isinstance(experimental, dict) and bool(experimental.get("occlspStatus"))
 
 
 def offered(

@@ -8,7 +8,6 @@ client's settings (`workspace/configuration`, section `occlsp`, asked for each f
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Iterable
@@ -120,15 +119,13 @@ class Configuration:
             )
         except Exception as error:
             log.warning("the client gives no settings: %s", error or type(error).__name__)
-            answer = []
-        said = [_table(value, "settings") for value in answer] if isinstance(answer, list) else []
+            answer = None
+        said = [_table(value, "settings") for value in answer or ()]
         return [*said, *({} for _ in folders)][: len(folders)]
 
 
 def _table(value: object, name: str) -> dict[str, Any]:
     """`value` as a table of settings. Anything else counts as nothing, and is told."""
-    if hasattr(value, "_asdict"):  # pygls makes tuples with names of objects it has no type for
-        value = json.loads(json.dumps(value, default=lambda v: v._asdict()))
     if value is None or (isinstance(value, list) and not value):
         return {}  # Lua writes an empty table as an array
     if not isinstance(value, dict):

@@ -205,6 +205,17 @@ class Client:
             "textDocument/didChange", {"textDocument": identifier, "contentChanges": changes}
         )
 
+    def apply(self, edit: dict[str, Any]) -> None:
+        """Applies a workspace edit to the open documents, as an editor does."""
+        changed = {c["textDocument"]["uri"]: c["edits"] for c in edit.get("documentChanges", ())}
+        for uri, edits in {**edit.get("changes", {}), **changed}.items():
+            starts = [
+                (e["range"]["start"]["line"], e["range"]["start"]["character"]) for e in edits
+            ]
+            last_first = sorted(zip(starts, edits, strict=True), key=lambda pair: pair[0])[::-1]
+            changes = [{"range": e["range"], "text": e["newText"]} for _, e in last_first]
+            self.change(uri, changes)
+
     def save(self, uri: str) -> None:
         """Writes the text to disk and says so."""
         path_of(uri).write_text(self.texts[uri], "utf-8")
