@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import time
@@ -36,6 +37,11 @@ class Bench:
         self.unit = folder / "work" / "a.cu"
         self.unit.parent.mkdir(exist_ok=True)
         self.unit.write_text(SAXPY)
+        commands = [
+            {"directory": ".", "file": name, "command": f"nvcc -c {name}"}
+            for name in ("a.cu", "b.cu")
+        ]
+        self.unit.with_name("compile_commands.json").write_text(json.dumps(commands))
         self.results: list[CompileResult] = []
         self.jobs = Jobs(on_result=self.results.append, **options)
 
@@ -45,7 +51,6 @@ class Bench:
             arch,
             str(self.folder / "work"),
             nvcc=str(self.nvcc) if self.nvcc else None,
-            args=("-std=c++17",),
             cache=str(self.folder / "cache"),
             **options,
         )
