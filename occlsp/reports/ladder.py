@@ -244,19 +244,30 @@ class _Ladder:
 
     def _remembered(self) -> Recipe | None:
         cache = self._context.cache
-        return cache.noted(self._note_name(), Recipe) if cache is not None else None
+        return (
+            cache.noted(_note_name(self._root, self._unit), Recipe) if cache is not None else None
+        )
 
     def _remember(self) -> None:
         if self._context.cache is not None:
-            self._context.cache.note(self._note_name(), self._recipe)
-
-    def _note_name(self) -> str:
-        return f"recipe\0{self._root}\0{self._unit.parent}"
+            self._context.cache.note(_note_name(self._root, self._unit), self._recipe)
 
 
 def is_same_file(one: str, other: Path) -> bool:
     """Whether both are one file, links resolved."""
     return os.path.realpath(one) == os.path.realpath(other)
+
+
+def working_flags(context: Context, unit: Path, base: Filtered, root: Path) -> Filtered:
+    """The flags by which the ladder last compiled units of this folder; `base` where it did not."""
+    path = Path(os.path.abspath(unit))  # noqa: PTH100
+    name = _note_name(root, path)
+    recipe = context.cache.noted(name, Recipe) if context.cache is not None else None
+    return recipe.added_to(base) if recipe is not None else base
+
+
+def _note_name(root: Path, unit: Path) -> str:
+    return f"recipe\0{root}\0{unit.parent}"
 
 
 def scan(
