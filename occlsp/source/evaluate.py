@@ -49,7 +49,7 @@ from occlsp.source.values import (
     to_number,
 )
 
-MAX_STEPS = 20_000
+MAX_STEPS = 5_000
 MAX_CALLS = 24
 
 
@@ -66,6 +66,7 @@ class Budget:
     """Steps left for one evaluation, and how deep calls and constants are nested."""
 
     steps: int = MAX_STEPS
+    calls: int = 64
     depth: int = 0
 
 
@@ -372,12 +373,12 @@ def _call(node: ast.Call, scope: Scope, where: Where | None) -> Abstract:
             result = _deeper(scope, lambda: scope.call_lambda(local, arguments))
             return result if result is not None else unknown("the lambda is not evaluated")
         if local is None:
-            called = _deeper(scope, lambda: scope.call(callee.text, callee.arguments, arguments))
-            if called is not None:
-                return called
             builtin = _builtin(name, callee.arguments, arguments, scope)
             if builtin is not None:
                 return builtin
+            called = _deeper(scope, lambda: scope.call(callee.text, callee.arguments, arguments))
+            if called is not None:
+                return called
             if len(arguments) == 1 and callee.arguments is None:
                 return _functional_cast(callee.text, arguments[0], scope)
         return unknown(f"the call of {callee.text} is not evaluated", device=_asks_device(name))
@@ -394,13 +395,15 @@ def _call(node: ast.Call, scope: Scope, where: Where | None) -> Abstract:
 
 
 def _deeper(scope: Scope, action: Callable[[], Abstract | None]) -> Abstract | None:
-    if scope.budget.depth >= MAX_CALLS:
+    budget = scope.budget
+    budget.calls -= 1
+    if budget.depth >= MAX_CALLS or budget.calls < 0:
         return unknown("calls are nested too deeply")
-    scope.budget.depth += 1
+    budget.depth += 1
     try:
         return action()
     finally:
-        scope.budget.depth -= 1
+        budget.depth -= 1
 
 
 def _method(callee: ast.Member, node: ast.Call, scope: Scope) -> Abstract | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from occlsp.source import shown
+from occlsp.source.evaluate import Budget
 from occlsp.source.facts import (
     InstanceBounds,
     Kernel,
@@ -162,7 +163,7 @@ def _bounds(
 
 def _bound(expr: Expr, scope: StaticScope, *, by_macro: bool) -> Value:
     path = None if by_macro else scope.at.path
-    scope.budget.steps = 20_000
+    scope.budget = Budget()
     return shown.value(expr, evaluate_text(expr, scope, path))
 
 

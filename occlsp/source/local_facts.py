@@ -6,9 +6,9 @@ Functions that did not change keep their facts; only offsets move.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from occlsp.source.callers import Callers, Given
 from occlsp.source.expansion import (
     Expansion,
     Use,
@@ -22,12 +22,10 @@ from occlsp.source.expansion import (
 from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
-from occlsp.source.names import Binding
-from occlsp.source.resolve import FunctionFacts, Origin, function_facts
+from occlsp.source.resolve import Bindings, FunctionFacts, Origin, function_facts
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
-from occlsp.source.values import Abstract
 from occlsp.source.view import View, kernel_bindings
 
 
@@ -40,12 +38,13 @@ class LocalFacts:
     attributes: tuple[Attribute, ...] = ()
     ignores: dict[int, frozenset[str]] = field(default_factory=dict)
     macros_may_set_attributes: bool = False
+    asks_callers: bool = False
+    """Other files that call this one's functions may change what is known of it."""
 
 
-def local_facts(
-    path: str, syntax: FileSyntax, view: View, before: LocalFacts | None = None
-) -> LocalFacts:
+def local_facts(path: str, syntax: FileSyntax, view: View, callers: Callers) -> LocalFacts:
     """Reads all of a file's kernels, launches and attribute calls."""
+    asked = False
     users = frozenset().union(*(index.dynamic_users for index in view.indexes))
     memory = SharedMemory(path, syntax, view, users)
     kernels = tuple((raw, kernel_facts(raw, path, syntax, view, memory)) for raw in syntax.kernels)
@@ -55,6 +54,12 @@ def local_facts(
     for index, launches, calls in by_function(syntax, inside):
         within = inside.get(index, []) if index is not None else []
         facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
+        if index is not None and wants_callers(facts, syntax.functions[index]):
+            asked = True
+            given = callers.bindings(origin, index)
+            if given is not None:
+                bound = known_callers(given)
+                facts = function_facts(origin, index, launches, calls, bound, within)
         found.launches += facts.launches
         found.attributes += facts.attributes
     made: list[tuple[RawKernel, Kernel]] = []
@@ -69,7 +74,31 @@ def local_facts(
         tuple(found.attributes),
         ignores(syntax.text),
         any(index.macro_sets_attributes for index in view.indexes),
+        asked,
     )
+
+
+def wants_callers(facts: FunctionFacts, function: Function) -> bool:
+    """Whether a function's callers may say more of its launches."""
+    if not function.template_parameters and not any(p.name for p in function.parameters):
+        return False
+    return any(
+        launch.block.values is None
+        or launch.dynamic_smem.values is None
+        or launch.template_args_known is None
+        or not launch.kernel_known
+        for launch in facts.launches
+        if not launch.in_macro
+    ) or any(a.kernel is None or a.value.values is None for a in facts.attributes)
+
+
+def known_callers(given: Given) -> Bindings:
+    """Bindings as the callers give them."""
+
+    def bindings(function: Function) -> Given:
+        return given
+
+    return bindings
 
 
 def masked_text(syntax: FileSyntax, use: Use) -> str:
@@ -170,12 +199,10 @@ def by_function(
     return [(index, *items) for index, items in groups.items()]
 
 
-def no_callers(
-    origin: Origin,
-) -> Callable[[Function], tuple[dict[str, Binding], dict[str, Abstract]]]:
+def no_callers(origin: Origin) -> Bindings:
     """Bindings where nothing is known of a function's callers."""
 
-    def bindings(function: Function) -> tuple[dict[str, Binding], dict[str, Abstract]]:
+    def bindings(function: Function) -> Given:
         return {**kernel_bindings(function.template_parameters)}, {}
 
     return bindings

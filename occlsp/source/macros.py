@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -232,7 +233,12 @@ class Macros:
     def nodes(self, text: str, at: Place) -> tuple[ast.Node, ...]:
         """The trees that an expression can be, macros expanded."""
         tokens = tokenize(text)
+        if not any(self._is_macro(token.text) for token in tokens if token.kind == "name"):
+            return (_parsed(text),)
         return tuple(ast.parse(variant) for variant in self._variants(tokens, at))
+
+    def _is_macro(self, name: str) -> bool:
+        return name in self._predefined or bool(self._definitions(name))
 
     def variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
         """The token lists that an expansion of `tokens` can give."""
@@ -265,6 +271,7 @@ class Macros:
         return found.definitions[0]
 
 
+_parsed = lru_cache(maxsize=4096)(ast.parse)
 _UNKNOWN = "__occlsp_not_known"
 
 

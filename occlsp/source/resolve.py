@@ -10,7 +10,7 @@ from typing import Any, Literal
 from occlsp.source import shown, types
 from occlsp.source.bodies import readable
 from occlsp.source.conditions import device_guard
-from occlsp.source.evaluate import evaluate, place
+from occlsp.source.evaluate import Budget, evaluate, place
 from occlsp.source.expansion import WRAPPER, Expansion, Use, expand, placed
 from occlsp.source.facts import Attribute, Launch, Value, Value3
 from occlsp.source.flow import Body, FlowScope, Interpreter, State, relevant_positions
@@ -429,7 +429,7 @@ class Collector:
         if not expr.text.strip():
             return unknown("not given")
         where = self.origin.path if self.origin.expansion is None else None
-        scope.budget.steps = 20_000
+        scope.budget = Budget()
         return evaluate_text(expr, scope, where)
 
     def inactive(self, conditions: Sequence[Condition]) -> bool:

@@ -58,6 +58,8 @@ class FileIndex:
     """Macros whose own body launches a kernel or sets an attribute."""
     kernel_macros: frozenset[str] = frozenset()
     """Macros with parameters whose own body defines a kernel."""
+    calls: frozenset[str] = frozenset()
+    """Names of functions of the source that are called, or named, in the file."""
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
 
@@ -129,12 +131,14 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
             + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]
         ),
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
+        frozenset(name.decode() for name in _CALLED.findall(syntax.code)),
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
     )
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_CALLED = re.compile(rb"\b([A-Za-z_]\w{3,})\s*[(<]")
 
 
 def _defines_kernel(define: Define) -> bool:

@@ -14,10 +14,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 from occlsp.source import kernel_facts as heads
+from occlsp.source.callers import Callers
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.includes import IncludeResolver
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.parse import alias_names, parse
+from occlsp.source.resolve import Origin
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import FileIndex, View, index_file
 
@@ -59,6 +61,7 @@ class Entry:
     aliases: frozenset[str] = frozenset()
     local: LocalFacts | None = None
     local_key: bytes = b""
+    local_version: int = -1
     facts: FileFacts | None = None
     facts_key: tuple[bytes, int] = (b"", -1)
     errors: tuple[SourceError, ...] = ()
@@ -87,6 +90,8 @@ class Workspace:
         self._files: dict[str, Entry] = {}
         self._given: set[str] = set()
         self._missing: set[str] = set()
+        self._borrowed: list[str] = []
+        """Files whose texts were read again for another's sake."""
         self._version = 0
         self._graph = 0
         self._resolver = self._new_resolver()
@@ -297,16 +302,38 @@ class Workspace:
         if file is None:
             return None
         key = self._key(path)
-        if file.local is not None and file.local_key == key:
+        if file.local is not None and file.local_key == key and self._callers_same(file):
             return file.local
         syntax = self._syntax(path, file)
         file = self._files[path]
         if syntax is None:
             return None
-        file.local = local_facts(path, syntax, self._view(path), file.local)
+        version = self._version
+        file.local = local_facts(path, syntax, self._view(path), Callers(self._calling))
+        for other in self._borrowed:
+            if other != path and other in self._files:
+                self._slim(other, self._files[other])
+        self._borrowed.clear()
+        file = self._files[path]
         file.local_key = key
+        file.local_version = version
         file.errors = syntax.errors
         return file.local
+
+    def _callers_same(self, file: Entry) -> bool:
+        asked = file.local is not None and file.local.asks_callers
+        return not asked or file.local_version == self._version
+
+    def _calling(self, name: str) -> list[Origin]:
+        """The files in view that call a function of this name."""
+        found = []
+        for path, file in list(self._files.items()):
+            if name in file.index.calls:
+                self._borrowed.append(path)
+                syntax = self._syntax(path, file)
+                if syntax is not None:
+                    found.append(Origin(path, syntax, self._view(path)))
+        return found
 
     def facts(self, path: str) -> FileFacts:
         """All that is known of one file; empty where it is not in the workspace."""
