@@ -205,8 +205,14 @@ function chart(canvas: HTMLCanvasElement, axis: Axis): Chart {
       parsing: false,
       interaction: { mode: "nearest", axis: "x", intersect: false },
       onClick: (event) => choose(axis, canvas, event.x),
+      clip: false,
       scales: {
-        x: { type: "linear", ticks: { color: style.color, maxTicksLimit: 6 }, grid: { color: grid } },
+        x: {
+          type: "linear",
+          min: axis.min,
+          ticks: { color: style.color, maxTicksLimit: 6 },
+          grid: { color: grid },
+        },
         y: { min: 0, max: 100, ticks: { color: style.color, stepSize: 25 }, grid: { color: grid } },
       },
       plugins: {
@@ -235,6 +241,7 @@ function updateAxis(axis: Axis, current: Architecture): void {
     const curve = axis.curve(current).map(([x, y]) => ({ x, y: percentage(y) }));
     drawn.data.datasets[0]!.data = curve;
     drawn.data.datasets[1]!.data = [{ x: value, y: at }];
+    drawn.options.scales!["x"]!.max = Math.max(axis.max(current), axis.min + axis.step);
     drawn.update("none");
   }
   const slider = byId(`slider-${axis.key}`) as HTMLInputElement;

@@ -94,16 +94,12 @@ export function workspace(folder, file, settings = {}) {
 }
 
 /** Opens a folder with a file and waits until it is shown. */
-export async function open({ port, browser }, folder, file, { dismissTrust = false } = {}) {
+export async function open({ port, browser }, folder, file) {
   const page = browser.pages()[0] ?? (await browser.newPage());
   const payload = JSON.stringify([["openFile", `vscode-remote://127.0.0.1:${port}${file}`]]);
   const query = `folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(payload)}`;
   await page.goto(`http://127.0.0.1:${port}/?${query}`);
   await page.waitForSelector(".monaco-workbench .statusbar-item", { timeout: 60_000 });
-  if (dismissTrust) {
-    const no = page.locator(".monaco-dialog-box .monaco-button", { hasText: /don't trust|restricted/i });
-    await no.first().click({ timeout: 20_000 });
-  }
   await page.waitForSelector(".monaco-editor .view-line", { timeout: 60_000 });
   await page.click(".monaco-editor .view-lines");
   return page;
