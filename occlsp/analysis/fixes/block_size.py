@@ -160,7 +160,7 @@ def shapes(goal: Target) -> list[Triple]:
     One definition at a time changes; two dimensions made by one constant change together.
     """
     groups: dict[object, list[int]] = {}
-    for axis, (_, definition) in enumerate(goal.components):
+    for axis, definition in enumerate(goal.components):
         groups.setdefault((definition.path, definition.span), []).append(axis)
     found: dict[Triple, None] = {}
     for axes in sorted(groups.values(), reverse=True):

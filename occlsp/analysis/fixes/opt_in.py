@@ -47,7 +47,7 @@ def fixes(snapshot: Snapshot, site: LaunchSite) -> tuple[Fix, ...]:
         edits: tuple[Edit, ...] = (Edit(limited.path, span, bytes_text),)
         title = f"Raise the opting-in call to {bytes_text} bytes"
     else:
-        why = _why_not(snapshot, launch)
+        why = _why_not(snapshot, file, launch)
         if why is not None:
             return (Fix(title, (), CODES, disabled=why),)
         edits = _insertion(file, site, bytes_text)
@@ -65,10 +65,10 @@ def _promise(row: Row) -> str:
     return f": {mark}{share(after.result)} on {row.arch} (now {share(case.result)})"
 
 
-def _why_not(snapshot: Snapshot, launch: LaunchJoin) -> str | None:
+def _why_not(snapshot: Snapshot, file: SourceFile, launch: LaunchJoin) -> str | None:
     site = launch.site.launch
-    if site.in_macro:
-        return "the launch is written in a macro"
+    if places.is_in_macro(file, site):
+        return "a macro makes the launch"
     if site.statement_span is None:
         return "the launch is no statement of its own"
     if site.api != "<<<>>>":

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from occlsp.analysis.sources import SourceFile
-from occlsp.source.brackets import match_parenthesis, split
-from occlsp.source.facts import Launch
+from occlsp.source.brackets import match_angle, match_parenthesis, split
+from occlsp.source.facts import Definition, Launch
 from occlsp.source.text import Span
 
 MOST_PIECES = 12
@@ -22,6 +22,12 @@ class Literal:
 
     span: Span
     value: int
+
+
+def is_in_macro(file: SourceFile, launch: Launch) -> bool:
+    """Whether the launch is in the body of a macro, or is what the use of one expands to."""
+    written = file.text[launch.span.start : launch.span.end]
+    return launch.in_macro or (launch.api == "<<<>>>" and written != b"<<<")
 
 
 def literals(file: SourceFile, span: Span) -> Iterator[Literal]:
@@ -154,3 +160,39 @@ def _end_of_expression(code: bytes, start: int, limit: int) -> int:
         elif depth == 0 and byte in b";,":
             return index
     return limit
+
+
+_TEMPLATE = re.compile(rb"template\s*<([^<>]*)>")
+
+
+def head(file: SourceFile, function: Span) -> Span:
+    """A function without its body."""
+    brace = file.masked.find(b"{", function.start, function.end)
+    return Span(function.start, brace if brace >= 0 else function.end)
+
+
+def template_argument(file: SourceFile, path: str, launch: Launch, name: str) -> Definition | None:
+    """Where the one user of the launching function template gives its parameter `name`."""
+    function = launch.function_span
+    match = _TEMPLATE.match(file.masked, function.start) if function is not None else None
+    if function is None or match is None or launch.function is None:
+        return None
+    parameters = [part.split("=")[0].split()[-1:] for part in match[1].decode("latin-1").split(",")]
+    if [name] not in parameters:
+        return None
+    index = parameters.index([name])
+    uses: list[Span] = []
+    for at in occurrences(file, launch.function.rpartition("::")[2]):
+        if not function.start <= at.start < function.end:
+            uses += _argument(file, at, index)
+    if len(uses) != 1 or not text(file, uses[0]).strip().isdigit():
+        return None
+    return Definition(path, uses[0], "template_argument", name)
+
+
+def _argument(file: SourceFile, name: Span, index: int) -> Iterator[Span]:
+    """One template argument of a name; the name itself where it has none: it is a use still."""
+    opening = re.compile(rb"\s*<").match(file.masked, name.end)
+    closing = match_angle(file.masked, opening.end() - 1, len(file.masked)) if opening else None
+    arguments = split(file.masked, opening.end(), closing) if opening and closing else []
+    yield arguments[index] if index < len(arguments) else name

@@ -16,7 +16,7 @@ from occlsp.analysis.results import Edit
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile
 from occlsp.analysis.words import listing
-from occlsp.source.facts import Definition, Triple, Value
+from occlsp.source.facts import Definition, Triple
 from occlsp.source.text import Span
 
 MOST_NAMED = 3
@@ -52,8 +52,8 @@ class Target:
     kernel: KernelSite
     block: Triple
     file: SourceFile
-    components: tuple[tuple[Value | None, Definition], ...]
-    """For x, y and z as far as they are written: the value and where it is made."""
+    components: tuple[Definition, ...]
+    """Where x, y and z are made, as far as they are written."""
     _notes: dict[tuple[int, ...], tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -66,7 +66,7 @@ class Target:
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """What the source around the launch calls each component."""
         return tuple(
-            _reads(self, axis, definition) for axis, (_, definition) in enumerate(self.components)
+            _reads(self, axis, definition) for axis, definition in enumerate(self.components)
         )
 
     @cached_property
@@ -96,8 +96,8 @@ def target(snapshot: Snapshot, site: LaunchSite, kernel: KernelSite) -> Target |
         return "the text of the file is not at hand"
     if block is None:
         return "the block size is not known"
-    if launch.in_macro:
-        return "the launch is written in a macro"
+    if places.is_in_macro(file, launch):
+        return "a macro makes the launch"
     if kernel.kernel.block_size is not None:
         return "the kernel requires this very block"
     if launch.cluster is not None or kernel.kernel.cluster_dims is not None:
@@ -108,22 +108,24 @@ def target(snapshot: Snapshot, site: LaunchSite, kernel: KernelSite) -> Target |
     return Target(snapshot, site, kernel, block, file, tuple(components))
 
 
-def _components(file: SourceFile, site: LaunchSite) -> Iterator[tuple[Value | None, Definition]]:
-    launch = site.launch
-    if launch.block.components:
-        for value in launch.block.components:
-            definition = value.definition or _in_place(site.path, value.span)
-            if definition is None:
-                return
-            yield value, definition
-    else:
-        definition = launch.block.definition or _in_place(site.path, launch.block.span)
-        if definition is not None:
-            yield None, definition
+def _components(file: SourceFile, site: LaunchSite) -> Iterator[Definition]:
+    block = site.launch.block
+    for value in block.components:
+        definition = value.definition or _in_place(site.path, value.text, value.span)
+        if definition is None and len(block.components) == 1:
+            definition = places.template_argument(
+                file, site.path, site.launch, block.text.strip()
+            ) or _in_place(site.path, block.text, block.span)
+        if definition is None:
+            return
+        yield definition
 
 
-def _in_place(path: str, span: Span | None) -> Definition | None:
-    return Definition(path, span, "literal", None) if span is not None else None
+def _in_place(path: str, text: str, span: Span | None) -> Definition | None:
+    """An expression is replaced where it stands; a name has to be followed to what it is."""
+    if span is None or text.strip().isidentifier() or not text.strip():
+        return None
+    return Definition(path, span, "literal", None)
 
 
 def plan(goal: Target, block: Triple) -> Plan:
@@ -136,7 +138,7 @@ def plan(goal: Target, block: Triple) -> Plan:
     edits: dict[tuple[str, Span], str] = {}
     notes: list[str] = []
     for axis in axes:
-        definition = goal.components[axis][1]
+        definition = goal.components[axis]
         edits[definition.path, definition.span] = str(block[axis])
         change = Change(axis, goal.block[axis], block[axis], goal.reads[axis])
         found = follow(goal.file, goal.grid, change)
@@ -151,7 +153,7 @@ def plan(goal: Target, block: Triple) -> Plan:
     changes_bounds = bounds is not None or _is_bound_by_name(goal)
     changes_body = _body_reads(goal, axes) is not None
     changes_instance = goal.kernel.kernel.is_template and any(
-        goal.components[axis][1].kind == "template_argument" for axis in axes
+        goal.components[axis].kind == "template_argument" for axis in axes
     )
     return Plan(
         block,
@@ -164,7 +166,7 @@ def plan(goal: Target, block: Triple) -> Plan:
 
 def _is_torn(goal: Target, axes: tuple[int, ...]) -> bool:
     """Whether a definition would have to change for one dimension and stay for another."""
-    places_ = [(definition.path, definition.span) for _, definition in goal.components]
+    places_ = [(definition.path, definition.span) for definition in goal.components]
     changed = {places_[axis] for axis in axes}
     return any(place in changed for axis, place in enumerate(places_) if axis not in axes)
 
@@ -193,7 +195,7 @@ def _takes_as_argument(goal: Target) -> bool:
     """The kernel is instantiated with the block size: another size is another kernel."""
     arguments = goal.site.launch.template_args_known or goal.site.launch.template_args
     sizes = {str(size) for size in goal.block if size > 1} | {str(math.prod(goal.block))}
-    names = {d.name for _, d in goal.components if d.name is not None}
+    names = {d.name for d in goal.components if d.name is not None}
     return any(argument in sizes or argument in names for argument in arguments) or any(
         argument in names for argument in goal.site.launch.template_args
     )
@@ -233,7 +235,7 @@ def _bounds_edit(goal: Target, threads: int) -> tuple[tuple[str, Span], str] | N
     span = bounds.max_threads.span
     if span is None or (bound != old and threads <= bound):
         return None
-    shared = {(d.path, d.span) for _, d in goal.components}
+    shared = {(d.path, d.span) for d in goal.components}
     definition = bounds.max_threads.definition
     if definition is not None and (definition.path, definition.span) in shared:
         return None
@@ -259,14 +261,14 @@ def _is_bound_by_name(goal: Target) -> bool:
     if bounds is None:
         return False
     definition = bounds.max_threads.definition
-    edited = {(d.path, d.span) for _, d in goal.components}
+    edited = {(d.path, d.span) for d in goal.components}
     return definition is not None and (definition.path, definition.span) in edited
 
 
 def _other_users(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
     """Other readers of a constant that is edited, named by their lines."""
-    for definition in {goal.components[axis][1] for axis in axes}:
-        if definition.name is None or definition.kind in ("literal", "template_argument"):
+    for definition in {goal.components[axis] for axis in axes}:
+        if definition.name is None or definition.kind == "literal":
             continue
         lines = _lines_of_others(goal, definition)
         if lines:
@@ -277,7 +279,10 @@ def _other_users(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
 
 def _lines_of_others(goal: Target, definition: Definition) -> list[str]:
     body = goal.kernel.kernel.body
-    allowed = [goal.site.launch.config_span, *(piece.span for piece in goal.grid)]
+    launch = goal.site.launch
+    allowed = [launch.config_span, *(piece.span for piece in goal.grid)]
+    if definition.kind == "template_argument" and launch.function_span is not None:
+        allowed.append(places.head(goal.file, launch.function_span))
     lines: list[str] = []
     for path in _readers(goal, definition):
         file = goal.snapshot.sources.file(path)
@@ -311,11 +316,12 @@ def _readers(goal: Target, definition: Definition) -> list[str]:
 
 
 def _scope(goal: Target, definition: Definition) -> Span | None:
-    """A local of the launching function is read in it alone."""
+    """A local or a template parameter of the launching function is read in it alone."""
     function = goal.site.launch.function_span
     if function is None or definition.path != goal.site.path:
         return None
-    return function if _is_in(definition.span, function) else None
+    is_local = definition.kind == "template_argument" or _is_in(definition.span, function)
+    return function if is_local else None
 
 
 def _is_in(inner: Span, outer: Span) -> bool:
@@ -356,7 +362,7 @@ def _body_reads(goal: Target, axes: tuple[int, ...]) -> str | None:
     file = goal.snapshot.sources.file(goal.kernel.path)
     if body is None or file is None:
         return None
-    for definition in (goal.components[axis][1] for axis in axes):
+    for definition in (goal.components[axis] for axis in axes):
         if (
             definition.name is not None
             and _scope(goal, definition) is None
