@@ -7,15 +7,18 @@ at a time with a fresh cache, and the share that yields entries is printed step 
 the corpus is run or written to. `--include` adds a folder of library headers (cuBLAS, cuRAND, …)
 that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
 also forces the slice on every file that compiles whole, with the headers of its own repository
-hidden, and compares the numbers.
+hidden, and compares the numbers. The limit is on the compilers' own time (`--cpu-seconds`), so
+that a busy machine gives the same shares. `--summary FILE` prints the tables of earlier results.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
+import resource
 import sys
 import tempfile
 import time
@@ -24,6 +27,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from occlsp.reports.cache import Cache
 from occlsp.reports.compile import Context
@@ -85,12 +90,56 @@ def compare(full: CompileResult, sliced: CompileResult) -> dict[str, Any]:
     }
 
 
+class CpuLimit:
+    """Says when the compilers that we started have used up their seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._asked = 0.0
+        self._process = psutil.Process()
+        self.start()
+
+    def start(self) -> None:
+        """From now on."""
+        self._before = self._ended()
+        self._is_over = False
+
+    def used(self) -> float:
+        """Seconds of ended and of living compilers."""
+        total = self._ended() - self._before
+        for child in self._process.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                total += sum(child.cpu_times()[:4])
+        return total
+
+    def is_over(self) -> bool:
+        """To be asked often; looks twice a second."""
+        now = time.monotonic()
+        if now - self._asked > 0.5:
+            self._asked = now
+            self._is_over = self._is_over or self.used() > self._seconds
+        return self._is_over
+
+    def _ended(self) -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+
 def measure(
-    context: Context, base: Filtered, repository: Path, unit: Path, arch: str, *, check: bool
+    context: Context,
+    base: Filtered,
+    repository: Path,
+    unit: Path,
+    arch: str,
+    *,
+    check: bool,
+    limit: CpuLimit,
 ) -> dict[str, Any]:
     start = time.monotonic()
+    limit.start()
     result = compile_without_commands(context, unit, arch, base, root=repository)
     took = time.monotonic() - start
+    cpu = limit.used()
     step = result.attempts[-1].step if result.attempts else ""
     in_place = sum(1 for entry in result.entries if entry.file and Path(entry.file).is_file())
     row: dict[str, Any] = {
@@ -101,6 +150,7 @@ def measure(
         "entries": len(result.entries),
         "with_place": in_place,
         "took": round(took, 2),
+        "cpu": round(cpu, 2),
         "message": result.message,
         "attempts": [[a.step, a.status, a.message, round(a.took, 2)] for a in result.attempts],
         "has_kernel": b"__global__" in unit.read_bytes(),
@@ -144,9 +194,10 @@ def summary(rows: list[dict[str, Any]]) -> None:
     print("\nstatus:", dict(Counter(row["status"] for row in rows)))
     entries = sum(row["entries"] for row in rows)
     print(f"entries {entries}, on a file and line {sum(row['with_place'] for row in rows)}")
-    times = sorted(row["took"] for row in rows)
+    times = sorted(row.get("cpu", row["took"]) for row in rows)
     if times:
-        print(f"seconds: median {times[len(times) // 2]}, p95 {times[len(times) * 95 // 100]}")
+        median, late = times[len(times) // 2], times[len(times) * 95 // 100]
+        print(f"seconds of compilers: median {median}, p95 {late}")
     checked = [row["slice_equals"] for row in rows if "slice_equals" in row]
     if checked:
         both = sum(c["both"] for c in checked)
@@ -161,12 +212,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--include", type=Path, action="append", default=[])
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--timeout", type=float, default=30.0)
+    parser.add_argument("--timeout", type=float, default=600.0)
+    parser.add_argument("--cpu-seconds", type=float, default=30.0)
+    parser.add_argument("--summary", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--match", default="", help="only files whose path holds this")
     parser.add_argument("--kernels", action="store_true", help="only files that hold a kernel")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.summary:
+        summary([json.loads(line) for line in options.summary.read_text("utf-8").splitlines()])
+        return
+    limit = CpuLimit(options.cpu_seconds)
     compiler = find_compiler(None, [options.corpus])
     if isinstance(compiler, Missing):
         sys.exit(str(compiler))
@@ -174,24 +231,30 @@ def main() -> None:
     for folder in options.include:
         base = replace(base, host=(*base.host, "-I", str(folder.resolve())))
     rows = []
-    with tempfile.TemporaryDirectory(prefix="occlsp-ladder-") as folder:
-        context = Context(compiler, Cache(Path(folder)), (options.corpus,), timeout=options.timeout)
-        drawn = draw(
-            options.corpus.resolve(), options.sample, options.seed, kernels=options.kernels
-        )
-        for repository, unit in drawn:
-            if options.match not in str(unit):
-                continue
-            row = measure(context, base, repository, unit, options.arch, check=options.check)
-            rows.append(row)
-            print(
-                f"{row['took']:6.2f} s {row['entries']:4} {row['status']:10} {row['step']:10} "
-                f"{row['unit']}",
-                flush=True,
+    drawn = draw(options.corpus.resolve(), options.sample, options.seed, kernels=options.kernels)
+    for repository, unit in drawn:
+        if options.match not in str(unit):
+            continue
+        with tempfile.TemporaryDirectory(prefix="occlsp-ladder-") as folder:
+            context = Context(
+                compiler,
+                Cache(Path(folder)),
+                (options.corpus,),
+                timeout=options.timeout,
+                cancelled=limit.is_over,
             )
-            if options.out:
-                with options.out.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(row) + "\n")
+            row = measure(
+                context, base, repository, unit, options.arch, check=options.check, limit=limit
+            )
+        rows.append(row)
+        print(
+            f"{row['took']:6.2f} s {row['entries']:4} {row['status']:10} {row['step']:10} "
+            f"{row['unit']}",
+            flush=True,
+        )
+        if options.out:
+            with options.out.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(row) + "\n")
     summary(rows)
 
 
