@@ -72,8 +72,9 @@ class Rescan:
     scan: Scan
     start: int
     end: int
-    """The region in the new text; it is followed by what the old text had at `old_end`."""
+    """The region in the new text."""
     old_end: int
+    """What follows the region stood here in the old text; past its end: nothing does."""
 
 
 def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
@@ -103,7 +104,7 @@ def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
 
     scanner = Scanner(text, masked, start, old.states[index])
     scan = scanner.run(goes_on_as_before)
-    old_end = scan.end - edit.delta if scanner.stopped else old.end
+    old_end = scan.end - edit.delta if scanner.stopped else old.end + 1
     return Rescan(scan, start, scan.end, old_end)
 
 
@@ -141,7 +142,7 @@ def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:
         join_with("scope_starts", "scope_names", lambda one: one),
         join_with("checkpoints", "checkpoints", later),
         join_with("checkpoints", "states", shift.checkpoint),
-        scan.unclosed if old_end >= old.end else old.unclosed,
+        scan.unclosed if old_end > old.end else old.unclosed,
     )
 
 

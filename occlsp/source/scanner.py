@@ -127,15 +127,17 @@ class Group(NamedTuple):
     rest_is_dead: bool
     is_guard: bool
     """An include guard, whose condition says nothing."""
+    starts_settled: bool
+    """Whether it begins between two declarations."""
     is_settled: bool
-    """Whether it begins, and its first branch ends, between two declarations."""
+    """Whether its first branch ends so, too."""
     ends: tuple[State, ...]
 
     def same_as(self, other: Group) -> bool:
         """Whether scanning goes on alike in both, places aside."""
         return (
             self.texts == other.texts
-            and self[4:9] == other[4:9]
+            and self[4:10] == other[4:10]
             and self.at_start.scope.same_as(other.at_start.scope)
             and len(self.ends) == len(other.ends)
             and all(a.scope.same_as(b.scope) for a, b in zip(self.ends, other.ends, strict=True))
@@ -388,6 +390,7 @@ class Scanner:
             is_live=True,
             rest_is_dead=False,
             is_guard=is_guard,
+            starts_settled=is_settled,
             is_settled=is_settled,
             ends=(),
         )
@@ -418,6 +421,8 @@ class Scanner:
             ends=(*group.ends, self.state) if group.is_live else group.ends,
         )
         self.state = group.at_start
+        if group.starts_settled:
+            self.state = self.state._replace(declaration=directive.span.end)
         return self.begin_branch(group, directive, whole)
 
     def begin_branch(self, group: Group, directive: Directive, text: str) -> int:
@@ -444,10 +449,9 @@ class Scanner:
         ends = (*group.ends, self.state) if group.is_live else group.ends
         self.conditions = group.outer
         self.change_conditions(end)
-        if not ends:
-            self.state = group.at_start
-            return
-        self.state = ends[0]
+        self.state = ends[0] if ends else group.at_start
+        if (group.is_settled and len(ends) > 1) or (group.starts_settled and not ends):
+            self.state = self.state._replace(declaration=end)
         for other in ends[1:]:
             _join(self.state, other)
 
