@@ -343,6 +343,10 @@ __global__ void k(float* p) { p[0] = 1; }
 #if 0
 void dead(float* p) { k<<<4, 2048>>>(p); }
 #endif
+template <int N> void nobody(float* p) { k<<<4, 2048>>>(p); }
+template <class T> struct Unused {
+    void run(float* p) { k<<<4, 2048>>>(p); }
+};
 void guarded(float* p) {
     cudaDeviceProp prop;
     cudaGetDeviceProperties(&prop, 0);
@@ -350,6 +354,17 @@ void guarded(float* p) {
     if (false) { k<<<4, 2048>>>(p); }
 }
 #define LAUNCH(p) k<<<4, 2048>>>(p)
+"""
+    )
+
+
+def test_a_template_that_something_names_may_be_instantiated() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+template <int N> void used(float* p) { k<<<4, 2048>>>(p); }
+//                                      ^^^^^^^^^^^^^ error block-too-large: 2048
+template void used<3>(float*);
 """
     )
 

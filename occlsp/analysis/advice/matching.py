@@ -54,9 +54,7 @@ def readable(measured: Measurement) -> str:
 def kernels_of(measured: Measurement, sources: Sources) -> tuple[KernelSite, ...]:
     """The kernels in view that a measurement may be of."""
     rivals = [
-        site
-        for site in sources.by_name.get(base_name(measured), ())
-        if not site.kernel.inactive
+        site for site in sources.by_name.get(base_name(measured), ()) if not site.kernel.inactive
     ]
     if not rivals:
         return ()
@@ -74,12 +72,8 @@ def of_instance(
     if entry is None or not site.kernel.is_template:
         return tuple(found)
     arguments = parse_name(entry.entry).arguments
-    entries = {id(made): one for one in found if not _is_bare(one) for made in [_entry(one)]}
-    kept = [_entry(one) for one in found if not _is_bare(one)]
-    del entries
-    fitting = {
-        made.entry for made in match_launch(arguments, key_of(site, sources), kept)
-    }
+    named = [_entry(one) for one in found if not _is_bare(one)]
+    fitting = {each.entry for each in match_launch(arguments, key_of(site, sources), named)}
     return tuple(one for one in found if _is_bare(one) or one.kernel in fitting)
 
 

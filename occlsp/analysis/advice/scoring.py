@@ -161,4 +161,4 @@ def read_peaks(text: str, source: str, base: Peaks | None = None) -> Peaks:
     name = found.get("source")
     told = name if isinstance(name, str) and name else f"measured: {source}"
     known_from = f"{told}; else {base.source}" if base is not None else told
-    return replace(base or Peaks(), **changes, source=known_from)  # type: ignore[arg-type]
+    return replace(base or Peaks(), **changes, source=known_from)

@@ -29,6 +29,7 @@ from occlsp.analysis.findings.rule import RANK, Draft, Rule, Scene, finding
 from occlsp.analysis.results import Finding, Severity
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import AttributeSite, LaunchSite
+from occlsp.analysis.templates import may_run
 from occlsp.config import Settings, SeverityName
 from occlsp.source.facts import Launch
 
@@ -125,9 +126,10 @@ def _of_launch(scene: Scene, active: list[Rule], site: LaunchSite) -> list[tuple
         if drafts and rule.family is not None:
             families.add(rule.family)
         found += [(rule, each) for each in drafts]
-    if any(rule.severity == "error" and each.is_certain for rule, each in found):
-        return [(rule, each) for rule, each in found if rule.severity == "error"]
-    return found
+    errors = [(rule, each) for rule, each in found if rule.severity == "error"]
+    if errors and not may_run(scene.snapshot.sources, site):
+        return []
+    return errors if any(each.is_certain for _, each in errors) else found
 
 
 def _severity(rule: Rule, found: Draft, settings: Settings) -> Severity:

@@ -1,0 +1,55 @@
+"""Whether anything in view can instantiate the template that a launch is in.
+
+A template that nobody instantiates is never compiled, so that nothing in it can fail. Its name
+has to stand somewhere else than at its definition: in its own file, or in one that includes it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from occlsp.analysis.sources import LaunchSite, SourceFile, Sources
+from occlsp.source.text import Span
+
+_FUNCTION_TEMPLATE = re.compile(rb"template\s*<")
+
+
+def may_run(sources: Sources, site: LaunchSite) -> bool:
+    """False where the launch is in a function or class template that nothing names."""
+    launch = site.launch
+    if launch.in_uninstantiated_template:
+        return False
+    file = sources.file(site.path)
+    span = launch.function_span
+    if file is None or span is None or launch.function is None:
+        return True
+    *scopes, function = launch.function.split("::")
+    if _FUNCTION_TEMPLATE.match(file.masked, span.start):
+        return _is_named(sources, site.path, file, function, span)
+    for scope in scopes:
+        head = _class_template(file, scope)
+        if head is not None:
+            return _is_named(sources, site.path, file, scope, head)
+    return True
+
+
+def _class_template(file: SourceFile, name: str) -> Span | None:
+    """The head of a class template."""
+    pattern = rb"template\s*<[^;{}]*?>\s*(?:struct|class)\s+(?:\w+\s+)*?" + re.escape(name.encode())
+    match = re.search(pattern + rb"\b", file.masked)
+    return Span(*match.span()) if match is not None else None
+
+
+def _is_named(sources: Sources, path: str, own: SourceFile, name: str, definition: Span) -> bool:
+    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+    if any(
+        not definition.start <= match.start() < definition.end
+        for match in word.finditer(own.masked)
+    ):
+        return True
+    for other in sources.files:
+        if other != path and path in sources.closure(other):
+            file = sources.file(other)
+            if file is None or word.search(file.masked):
+                return True
+    return False
