@@ -216,4 +216,4 @@ def test_dimensions() -> None:
     assert triple("(256, 1, 1)") == (256, 1, 1)
     assert triple("16x16") == (16, 16, 1)
     assert triple([8, 4]) == (8, 4, 1)
-    assert triple(0) is triple("?") is triple([1, 2, 3, 4]) is triple(True) is None
+    assert triple(0) is triple("?") is triple([1, 2, 3, 4]) is None
