@@ -48,9 +48,11 @@ class Client:
         arguments: tuple[str, ...] = (),
         env: dict[str, str] | None = None,
         roots: tuple[Path, ...] = (),
+        command: tuple[str, ...] = (),
     ) -> None:
         """`capabilities` names a recorded client (`clients/*.json`) or gives them; `settings`
-        are the answer to `workspace/configuration`; `home` keeps the user's own files apart."""
+        are the answer to `workspace/configuration`; `home` keeps the user's own files apart;
+        `command` starts another server than ours."""
         self.root = root
         self.settings = settings
         self.notifications: list[tuple[str, Any]] = []
@@ -69,7 +71,7 @@ class Client:
                 XDG_CACHE_HOME=str(home / "cache"),
             )
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "occlsp", "serve", *arguments],
+            [*(command or (sys.executable, "-P", "-m", "occlsp", "serve")), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -151,7 +153,8 @@ class Client:
                 break
             except queue.Empty:
                 if self.process.poll() is not None and replies.empty():
-                    raise ServerEndedError(b"".join(self.errors).decode()) from None
+                    said = b"".join(self.errors).decode()
+                    raise ServerEndedError(f"status {self.process.poll()}\n{said}") from None
                 if time.monotonic() > end:
                     raise
         if "error" in message:
