@@ -35,7 +35,7 @@ _VARIABLE = re.compile(rb"\s*(?:[A-Za-z_][\w:]*[\s*&]+)+[A-Za-z_]\w*\s*=(?!=)")
 _CONSTANT = re.compile(rb"\b(?:const|constexpr|auto|return|using|typedef|goto|static)\b|&")
 _OUT_OF_CLASS = re.compile(rb"::\s*~?\w+\s*\(|::\s*operator\b")
 _SCOPE = re.compile(r"([A-Za-z_]\w*)\s*::")
-_TRAILING = re.compile(rb"\s*(?:const\b|noexcept\b|\s)*")
+_TRAILING = re.compile(rb"(?:\s*(?:const|noexcept)\b)*")
 
 INSTANCES = "occlsp-instances"
 """The name under which instantiations of ours stand in the text."""

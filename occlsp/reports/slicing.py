@@ -69,6 +69,7 @@ class _Slicer:
         self._root = root
         self._text = text
         self._took = 0.0
+        self._standins = ""
 
     def compiled(
         self, missing: list[str], failed: CompileResult | None, preprocessed: bytes | None
@@ -91,6 +92,7 @@ class _Slicer:
         made: list[bytes] = []
         with scratch_folder(self._context.cache) as folder:
             search = write_standins(missing, folder)
+            self._standins = str(folder) + os.sep
             host = (*self._flags.host, "-idirafter", str(search))
             result = compile_unit(
                 replace(self._context, timeout=self._remaining()),
@@ -134,6 +136,8 @@ class _Slicer:
         real = os.path.normpath(path)
         toolkit = self._context.compiler.toolkit
         if any(part in real for part in _FOREIGN) or (toolkit and real.startswith(str(toolkit))):
+            return False
+        if self._standins and real.startswith(self._standins):
             return False
         return real.startswith((str(self._root) + os.sep, str(self._unit.parent) + os.sep))
 

@@ -37,6 +37,8 @@ def _inside(folder: Path, search: Path, target: str) -> Path | None:
     parts = list(search.parts)
     for part in PurePosixPath(target).parts:
         if part == "..":
+            if len(parts) <= 1:
+                return None
             parts.pop()
         elif part != ".":
             parts.append(part)
