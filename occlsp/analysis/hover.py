@@ -16,20 +16,40 @@ from occlsp.source.facts import Launch
 from occlsp.source.text import Span
 
 
-def hover(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
-    """What to show for a byte offset of a file; None where there is nothing of ours."""
+def hover(snapshot: Snapshot, path: str, offset: int, *, picture: bool = False) -> Hover | None:
+    """What to show for a byte offset of a file; None where there is nothing of ours.
+
+    With `picture` the block-size curve is in it as a `data:` image.
+    """
     place = place_at(snapshot, path, offset)
     if place is None:
         return None
     if isinstance(place, LaunchSite):
-        text = launch_text(snapshot, join.of_launch(snapshot, place))
+        joined = join.of_launch(snapshot, place)
+        text = launch_text(snapshot, joined) + (_picture(snapshot, joined) if picture else "")
         launch = place.launch
         return Hover(Span(launch.callee_span.start, launch.config_span.end), text)
-    text = kernel_text(snapshot, join.of_kernel(snapshot, place))
+    kernel = join.of_kernel(snapshot, place)
+    text = kernel_text(snapshot, kernel) + (_picture(snapshot, kernel) if picture else "")
     bounds = place.kernel.launch_bounds
     if bounds is not None and bounds.span is not None and _holds(bounds.span, offset):
         return Hover(bounds.span, text)
     return Hover(place.kernel.name_span, text)
+
+
+def _picture(snapshot: Snapshot, joined: KernelJoin | LaunchJoin) -> str:
+    from occlsp.analysis.curve import picture
+
+    row = _shown(snapshot, joined)
+    case = row.worst if row is not None else None
+    lines = picture(row, case) if row is not None and case is not None else []
+    return "".join(f"\n\n{line}" for line in lines)
+
+
+def _shown(snapshot: Snapshot, joined: KernelJoin | LaunchJoin) -> Row | None:
+    """The row that the limits table is of: the one with the least occupancy."""
+    rows = [row for row in joined.on(snapshot.architectures.primary) if row.is_shown]
+    return min(rows, key=_least, default=None)
 
 
 def place_at(snapshot: Snapshot, path: str, offset: int) -> KernelSite | LaunchSite | None:
@@ -58,12 +78,10 @@ def launch_text(snapshot: Snapshot, launch: LaunchJoin) -> str:
     """The hover of a launch: its configuration on the primary architecture, then the others."""
     primary = snapshot.architectures.primary
     shown = [row for row in launch.on(primary) if row.is_shown]
-    if not shown:
+    row = _shown(snapshot, launch)
+    case = row.worst if row is not None else None
+    if row is None or case is None:
         return _paragraphs([_unknown_launch(launch)])
-    row = min(shown, key=_least)
-    case = row.worst
-    if case is None:
-        return ""
     name = instance_name(row.entry) if row.entry is not None else row.site.kernel.name
     gpu = gpu_on(snapshot, primary)
     pieces = [
@@ -90,17 +108,15 @@ def kernel_text(snapshot: Snapshot, kernel: KernelJoin) -> str:
     primary = snapshot.architectures.primary
     shown = [row for row in kernel.on(primary) if row.is_shown]
     entries = kernel.entries_on(primary)
-    if not shown:
+    row = _shown(snapshot, kernel)
+    case = row.worst if row is not None else None
+    if row is None or case is None:
         return _paragraphs(
             [_unknown_kernel(kernel, primary)],
             present.instances_table(entries),
             [line for entry in entries[:1] for line in present.spills_line(entry)],
             [_provenance(snapshot, kernel, primary)],
         )
-    row = min(shown, key=_least)
-    case = row.worst
-    if case is None:
-        return ""
     name = kernel.site.kernel.name
     return _paragraphs(
         [present.headline(name, shown)],

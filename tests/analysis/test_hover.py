@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import base64
+from xml.etree import ElementTree
+
 from occlsp.analysis.hover import hover
 from occlsp.analysis.whatif import WhatIf
 from occlsp.reports.facts import Entry
@@ -130,6 +133,20 @@ def test_launch_bounds_have_the_kernels_hover() -> None:
         "__global__ void __launch_$0bounds__(256) k(float* p) { p[0] = 1; }\n", entry("_Z1kPf", 72)
     )
     assert "At the maximum of its launch bounds, 256 threads:" in text
+
+
+def test_the_curve_as_a_picture_where_it_is_asked_for() -> None:
+    text, offset = cursor(KERNEL + "void run(float* p) { k<<$0<8, 256>>>(p); }\n")
+    made = snapshot(text, entry("_Z1kPf", 72))
+    found = hover(made, PATH, offset, picture=True)
+    plain = hover(made, PATH, offset)
+    assert found is not None and plain is not None
+    assert found.markdown.startswith(plain.markdown)
+    head = "\n\n![Occupancy by block size](data:image/svg+xml;base64,"
+    image = found.markdown[len(plain.markdown) :]
+    assert image.startswith(head)
+    svg = ElementTree.fromstring(base64.b64decode(image[len(head) : -1]))
+    assert svg.tag.endswith("svg") and len(image) < 40_000
 
 
 def test_nothing_elsewhere() -> None:
