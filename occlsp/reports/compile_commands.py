@@ -51,7 +51,7 @@ class Command:
         return peel(self.words).compiler is not None
 
     def filtered(
-        self, workspaces: Sequence[Path] = (), env: Mapping[str, str] | None = None
+        self, workspaces: Sequence[Path], env: Mapping[str, str] | None = None
     ) -> Filtered | str:
         """What of its flags may be used; why none where it is no compile of CUDA."""
         peeled = peel(self.words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,8 @@ from occlsp.reports.toolchain import Missing, find_compiler
 from occlsp.reports.worker import Control
 
 FUNCTION = "occlsp.reports.compile_task:compile_one"
+USUAL = ("-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w")
+"""Flags of a file that no compile command tells of."""
 SLOW = 30.0
 """Seconds of a compile above which the next is on command only."""
 
@@ -78,8 +79,10 @@ def command_flags(request: CompileRequest) -> tuple[Filtered | None, tuple[Dropp
 def base_flags(request: CompileRequest, refused: tuple[Dropped, ...] = ()) -> Filtered:
     """The flags where there is no compile command: the usual ones, then the settings'."""
     workspaces = [Path(folder) for folder in request.workspaces or (request.root,)]
-    own = filter_flags(request.args, Path(request.root), workspaces=workspaces)
-    return Filtered(dropped=refused).plus(defaults(os.environ)).plus(own)
+    own = filter_flags(
+        [*USUAL, *request.args], Path(request.root), workspaces=workspaces, env=os.environ
+    )
+    return Filtered(dropped=refused).plus(own)
 
 
 def commands_of(request: CompileRequest) -> CompileCommands:
@@ -119,10 +122,9 @@ def compile_one(request: CompileRequest, control: Control) -> CompileResult:
     )
 
 
-def defaults(env: Mapping[str, str]) -> Filtered:
-    """The flags where neither build nor settings say any."""
-    words = ["-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w"]
-    return filter_flags(words, Path.cwd(), env=env)
+def defaults() -> Filtered:
+    """The flags where neither build nor settings nor the environment say any."""
+    return filter_flags(USUAL, Path(os.sep), workspaces=())
 
 
 @lru_cache(maxsize=8)

@@ -94,13 +94,14 @@ def filter_flags(
     arguments: Sequence[str],
     directory: Path,
     *,
-    workspaces: Sequence[Path] = (),
+    workspaces: Sequence[Path],
     dialect: Dialect = "nvcc",
     env: Mapping[str, str] | None = None,
 ) -> Filtered:
     """What of a compile command's `arguments` (without the compiler) may be passed to nvcc.
 
-    Relative folders are taken from `directory`. `env` is where `NVCC_PREPEND_FLAGS` and
+    Relative folders are taken from `directory`. Nothing in `workspaces` is named as a program
+    to run; it has no default, so that nobody forgets it. `env` is where `NVCC_PREPEND_FLAGS` and
     `NVCC_APPEND_FLAGS` come from, and the PATH for a bare `-ccbin` name: pass the user's
     environment updated with what the command itself sets.
     """

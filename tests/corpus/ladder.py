@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import random
 import resource
 import sys
@@ -227,7 +226,7 @@ def main() -> None:
     compiler = find_compiler(None, [options.corpus])
     if isinstance(compiler, Missing):
         sys.exit(str(compiler))
-    base = defaults(os.environ)
+    base = defaults()
     for folder in options.include:
         base = replace(base, host=(*base.host, "-I", str(folder.resolve())))
     rows = []

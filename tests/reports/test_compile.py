@@ -49,7 +49,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def flags(words: str, folder: Path) -> Filtered:
-    return filter_flags(split_posix(words), folder, env=os.environ)
+    return filter_flags(split_posix(words), folder, workspaces=(), env=os.environ)
 
 
 class TestOutcomes:
@@ -188,7 +188,7 @@ class TestBuilds:
         text = 'say "$HOME" `id` \\\\ ; & | end'
         defined = '"' + text.replace('"', '\\"') + '"'
         words = ["-DTEXT=" + defined, f"-DSIZE={len(text)}", "-Iin c", "-include", "pre.h"]
-        result = compile_unit(context, unit, "sm_90", filter_flags(words, work))
+        result = compile_unit(context, unit, "sm_90", filter_flags(words, work, workspaces=()))
         assert result.status == "ok", result.output
 
     def test_relative_folders_are_those_of_the_command(self, context: Context, work: Path) -> None:

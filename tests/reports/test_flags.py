@@ -15,6 +15,7 @@ HERE = Path("/src")
 
 
 def filtered(command: str, **options: object) -> Filtered:
+    options.setdefault("workspaces", ())
     return filter_flags(split_command(command), HERE, **options)  # type: ignore[arg-type]
 
 
@@ -183,7 +184,7 @@ class TestOptionsFiles:
         (tmp_path / "a.rsp").write_text('-DA -run\n"-Iwith space" @b.rsp')
         (tmp_path / "b.rsp").write_text("-DB --options-file c.rsp")
         (tmp_path / "c.rsp").write_text("-DC")
-        flags = filter_flags(["@a.rsp", "-DD"], tmp_path)
+        flags = filter_flags(["@a.rsp", "-DD"], tmp_path, workspaces=())
         folder = f"-I{tmp_path}/with space"
         assert flags.host == ("-DA", folder, "-DB", "-DC", "-DD")
         assert refused(flags) == "-run: it runs a program"
@@ -192,23 +193,23 @@ class TestOptionsFiles:
     def test_several_in_one(self, tmp_path: Path, words: list[str]) -> None:
         (tmp_path / "a").write_text("-DA")
         (tmp_path / "b").write_bytes("-DB".encode("utf-16"))
-        assert filter_flags(words, tmp_path).host == ("-DA", "-DB")
+        assert filter_flags(words, tmp_path, workspaces=()).host == ("-DA", "-DB")
 
     def test_that_include_themselves_end(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("-DA @a @a")
-        flags = filter_flags(["@a"], tmp_path)
+        flags = filter_flags(["@a"], tmp_path, workspaces=())
         assert set(flags.host) == {"-DA"}
         assert "too deep or are too many" in refused(flags)
 
     def test_that_are_not_there_are_told(self, tmp_path: Path) -> None:
-        flags = filter_flags(["@gone.rsp", "@/dev/zero", "-DX"], tmp_path)
+        flags = filter_flags(["@gone.rsp", "@/dev/zero", "-DX"], tmp_path, workspaces=())
         assert flags.host == ("-DX",)
         assert [dropped.flag for dropped in flags.dropped] == ["@gone.rsp", "@/dev/zero"]
 
 
 def test_flags_in_the_environment_pass_the_same_filter() -> None:
     env = {"NVCC_PREPEND_FLAGS": "-DA -run", "NVCC_APPEND_FLAGS": "-DC -Xcompiler -fplugin=x"}
-    flags = filter_flags(["-DB"], HERE, env=env)
+    flags = filter_flags(["-DB"], HERE, env=env, workspaces=())
     assert flags.host == ("-DA", "-DB", "-DC")
     assert "-run" in refused(flags)
     assert "-fplugin=x" in refused(flags)
@@ -216,10 +217,12 @@ def test_flags_in_the_environment_pass_the_same_filter() -> None:
 
 def test_pre_includes_are_regular_files(tmp_path: Path) -> None:
     (tmp_path / "pre.h").write_text("")
-    flags = filter_flags(["-include", "pre.h", "-include", "found_later.h"], tmp_path)
+    flags = filter_flags(
+        ["-include", "pre.h", "-include", "found_later.h"], tmp_path, workspaces=()
+    )
     assert flags.pre_includes == (str(tmp_path / "pre.h"), "found_later.h")
     for odd in ("/dev/zero", str(tmp_path), "-x", '"\n#pragma x'):
-        assert refused(filter_flags(["-include", odd], tmp_path))
+        assert refused(filter_flags(["-include", odd], tmp_path, workspaces=()))
 
 
 class TestClang:
@@ -336,9 +339,9 @@ class TestCompileCommands:
         commands = load(path)
         (a,) = commands.of(tmp_path / "a.cu")
         (b,) = commands.of(tmp_path / "b.cu")
-        assert isinstance(flags := a.filtered(), Filtered)
+        assert isinstance(flags := a.filtered(()), Filtered)
         assert flags.host == ("-DA=x y",)
-        assert isinstance(flags := b.filtered(), Filtered)
+        assert isinstance(flags := b.filtered(()), Filtered)
         assert flags.host == (f"-I{tmp_path}/build/../inc",)
         assert commands.problems == ()
 

@@ -319,4 +319,4 @@ def test_a_source_that_includes_without_end_is_ended(workspace: Workspace) -> No
     )
     result = compile_in(workspace, unit, timeout=20.0)
     assert result.status == "error"
-    assert isinstance(load(find(workspace.root)).of(unit)[0].filtered(), Filtered)
+    assert isinstance(load(find(workspace.root)).of(unit)[0].filtered([]), Filtered)
