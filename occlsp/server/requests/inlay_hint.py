@@ -31,7 +31,7 @@ def inlay_hint(ls: Server, params: types.InlayHintParams) -> list[types.InlayHin
             if later
             else None,
         )
-        for hint in hints(view.snapshot, view.path, view.span(params.range))
+        for hint in hints(view.snapshot, view.path, view.span(params.range), tooltips=not later)
     ]
 
 
