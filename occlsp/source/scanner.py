@@ -45,6 +45,10 @@ _BOUNDARY = re.compile(rb"[;{}]")
 _VISIBLE = re.compile(rb"\S")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
+_MOST_DECLARATIONS = 100_000
+_DEEPEST = 128
+"""Nested `#if`s: deeper ones are taken as if all their branches held."""
+_MOST_NEGATED = 64
 _MOST_BLOCKS = 64
 """Braces in one declaration before its head: further ones are taken as initialisers."""
 
@@ -170,6 +174,7 @@ class Scanner:
         self.conditions = at.conditions
         self.seen_directive = at.seen_directive
         self.last_close = start
+        self.too_deep = 0
         self.impossible = start - 1
         self.stop: Callable[[int, Checkpoint], bool] | None = None
         self.stopped = False
@@ -331,9 +336,8 @@ class Scanner:
         self.checkpoint(offset)
 
     def checkpoint(self, offset: int) -> None:
-        for group in self.groups:
-            if not group.is_settled:
-                return
+        if self.too_deep or not all(group.is_settled for group in self.groups):
+            return
         here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
         if self.stop is not None and self.stop(offset, here):
             self.stopped = True
@@ -341,6 +345,9 @@ class Scanner:
             return
         self.scan.checkpoints.append(offset)
         self.scan.states.append(here)
+        if len(self.scan.checkpoints) > _MOST_DECLARATIONS:
+            self.scan.is_cut = self.stopped = True
+            self.scan.end = len(self.masked)
 
     # -- directives -----------------------------------------------------------------------
 
@@ -364,7 +371,11 @@ class Scanner:
             if include is not None:
                 self.scan.includes.append(include)
         elif name in (b"if", b"ifdef", b"ifndef"):
-            return self.open_group(directive, first)
+            if len(self.groups) < _DEEPEST:
+                return self.open_group(directive, first)
+            self.too_deep += 1
+        elif self.too_deep:
+            self.too_deep -= name == b"endif"
         elif name in (b"elif", b"else", b"elifdef", b"elifndef") and self.groups:
             return self.next_branch(directive)
         elif name == b"endif" and self.groups:
@@ -378,7 +389,9 @@ class Scanner:
         guard = guard_name(text) if first else None
         is_guard = False
         if guard is not None:
-            defined = re.compile(rb"\s*#\s*define\s+" + re.escape(guard.encode()) + rb"\b")
+            # A guard has no value: `#ifndef BLOCK` with `#define BLOCK 256` is a default.
+            name = re.escape(guard.encode())
+            defined = re.compile(rb"\s*#\s*define\s+" + name + rb"[ \t]*(?:1[ \t]*)?\r?$", re.M)
             is_guard = defined.match(self.masked, directive.span.end) is not None
         is_settled = self.settle(directive.span.start)
         group = Group(
@@ -410,13 +423,13 @@ class Scanner:
     def next_branch(self, directive: Directive) -> int:
         group = self.groups[-1]
         text = condition_text(self.masked, directive)
-        negated = [f"!({one})" for one in group.texts if not is_false(one)]
+        negated = [f"!({one})" for one in group.texts[-_MOST_NEGATED:] if not is_false(one)]
         parts = [*negated, f"({text})" if negated else text] if text else negated
         whole = "0" if text and is_false(text) else " && ".join(parts) or "1"
         is_settled = group.is_settled and (bool(group.ends) or self.settle(directive.span.start))
         group = group._replace(
             branch=group.branch + 1,
-            texts=(*group.texts, text or "1"),
+            texts=(*group.texts[-_MOST_NEGATED:], text or "1"),
             is_settled=is_settled,
             ends=(*group.ends, self.state) if group.is_live else group.ends,
         )
