@@ -44,9 +44,11 @@ class Call:
 class Callers:
     """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name."""
 
-    def __init__(self, elsewhere: Callable[[str], Sequence[Origin]]) -> None:
+    def __init__(self, elsewhere: Callable[[str], Sequence[Origin] | None]) -> None:
         self.elsewhere = elsewhere
         self.active: set[tuple[str, int]] = set()
+        self.evaluations: dict[tuple[str, int], dict[int, Call] | None] = {}
+        self.wanted: dict[str, frozenset[str]] = {}
 
     def bindings(self, origin: Origin, index: int) -> Given | None:
         """What all callers give; None where they are not all known, or there are none."""
@@ -69,7 +71,10 @@ class Callers:
             return None
         others: list[Origin] = []
         if not origin.path.endswith(_UNITS):
-            others = [o for o in self.elsewhere(function.name) if o.path != origin.path]
+            calling = self.elsewhere(function.name)
+            if calling is None:
+                return None
+            others = [other for other in calling if other.path != origin.path]
         found: list[Call] = []
         for where in (origin, *others):
             named = [f for f in where.syntax.functions if f.name == function.name]
@@ -110,11 +115,39 @@ class Callers:
         for inside, together in sites.items():
             if syntax.functions[inside] is function:
                 return None
-            calls = self.evaluated(origin, inside, together)
+            calls = self.evaluated(origin, inside, function.name)
             if calls is None:
                 return None
-            found += calls
+            for site in together:
+                if site.start in calls:
+                    found.append(calls[site.start])
+                elif syntax.code[site.start : site.start + 1].strip():
+                    return None  # in text that is active, but was not come by
         return found
+
+    def names(self, origin: Origin) -> frozenset[str]:
+        """Functions of a file whose callers may be asked for: those that launch something."""
+        if origin.path not in self.wanted:
+            syntax = origin.syntax
+            indexes = {item.function for item in syntax.launches}
+            indexes |= {item.function for item in syntax.calls}
+            self.wanted[origin.path] = frozenset(
+                syntax.functions[i].name for i in indexes if i is not None
+            )
+        return self.wanted[origin.path]
+
+    def evaluated(self, origin: Origin, index: int, name: str) -> dict[int, Call] | None:
+        """The calls in one function by where they stand; None where it cannot be followed."""
+        key = (origin.path, index)
+        if key not in self.evaluations:
+            body = origin.syntax.functions[index].body
+            names = self.names(origin) | {name}
+            pattern = b"|".join(re.escape(item.encode()) for item in sorted(names))
+            found = re.compile(rb"\b(?:" + pattern + rb")\b").finditer(origin.syntax.code, *body)
+            read = (read_site(origin.syntax.code, m.start(), m.end()) for m in found)
+            sites = [site for site in read if site is not None]
+            self.evaluations[key] = self.followed(origin, index, sites)
+        return self.evaluations[key]
 
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
         """`template void f<64>(…);` says what one instantiation is."""
@@ -125,7 +158,7 @@ class Callers:
         scope = StaticScope(origin.view, At(origin.path, offset))
         return Call(tuple(_binding(text, scope) for text in site.template), None)
 
-    def evaluated(self, origin: Origin, index: int, sites: Sequence[Site]) -> list[Call] | None:
+    def followed(self, origin: Origin, index: int, sites: Sequence[Site]) -> dict[int, Call] | None:
         """The calls in one function, each with what is known where it stands."""
         function = origin.syntax.functions[index]
         base = function.body.start + 1
@@ -154,7 +187,7 @@ class Callers:
             site = events[event]
             template = tuple(_binding(argument, scope) for argument in site.template)
             values = tuple(evaluate_text(e, scope, origin.path) for e in site.arguments)
-            found[event] = Call(template, values)
+            found[site.start] = Call(template, values)
 
         interpreter = Interpreter(
             origin.view,
@@ -167,12 +200,7 @@ class Callers:
             handle,
         )
         interpreter.run()
-        if interpreter.failed:
-            return None
-        missing = [event for event in events if event not in found]
-        if any(text[event : event + 1].strip() for event in missing):
-            return None  # in text that is active, but was not come by
-        return list(found.values())
+        return None if interpreter.failed else found
 
     def joined(self, origin: Origin, function: Function, calls: Sequence[Call]) -> Given:
         """Each parameter as any of the calls gives it."""

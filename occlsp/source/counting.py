@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from occlsp.source.evaluate import evaluate
-from occlsp.source.numbers import Number, among, binary, known
+from occlsp.source.numbers import Number, among, between, binary, known
 from occlsp.source.values import to_number
 
 if TYPE_CHECKING:
     from occlsp.source.names import StaticScope
 
-MAX_ROUNDS = 4096
+MAX_ROUNDS = 64
 
 _CONDITION = re.compile(r"^\s*(\w+)\s*(<=|>=|!=|<|>)\s*(.+?)\s*$", re.S)
 _STEP = re.compile(
@@ -44,6 +44,9 @@ def counted(name: str, condition: str, step: str, scope: StaticScope) -> tuple[s
         if following.value is None or following.value == current.value:
             return None
         current = known(following.value, first.type or following.type or current.type)  # type: ignore[arg-type]
+    if op == "+" and test[2] in ("<", "<=") and limit.value is not None:
+        last = limit.value - (test[2] == "<")
+        return name, between(first.value, last, first.type, f"{name} counts up to {last}")
     return None
 
 

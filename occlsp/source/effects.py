@@ -105,13 +105,24 @@ def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:
     # `map<int, int> x = f<a, b>(c)`: a part that begins with no declarator belongs to the last.
     joined: list[list[Token]] = []
     for part in parts:
-        if joined and (
+        if joined and _opened(joined[-1]):
+            joined[-1].extend([Token("op", ",", -1), *part])
+        elif joined and (
             not part or (part[0].kind != "name" and part[0].text not in ("*", "&", "("))
         ):
             joined[-1].extend(part)
         else:
             joined.append(part)
     return joined
+
+
+def _opened(part: Sequence[Token]) -> bool:
+    """Whether template arguments are still open at the end of a part."""
+    depth = 0
+    for token in part:
+        if token.kind == "op":
+            depth += (token.text == "<") - (token.text == ">") - 2 * (token.text == ">>")
+    return depth > 0
 
 
 def _type(tokens: Sequence[Token], index: int, prefix: list[Token]) -> tuple[str, int] | None:

@@ -81,6 +81,9 @@ class Scope(Protocol):
     def member(self, key: str) -> Abstract | None:
         """A field of a local aggregate: `config.gridDim`; None where it was never set."""
 
+    def elements(self, key: str) -> list[Abstract]:
+        """All elements of a local array; none where they are not known."""
+
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
         """A constant, enumerator or kernel in view."""
 
@@ -552,7 +555,17 @@ def _member(node: ast.Member, scope: Scope, where: Where | None) -> Abstract:
 def _index(node: ast.Index, scope: Scope, where: Where | None) -> Abstract:
     key = place(node, scope)
     value = scope.member(key) if key is not None else None
-    return value if value is not None else unknown("an element of an array")
+    if value is not None:
+        return value
+    array = evaluate(node.object, scope)
+    if isinstance(array, Place) and to_number(evaluate(node.index, scope)).value is None:
+        elements = scope.elements(array.key)
+        if elements:
+            result = elements[0]
+            for other in elements[1:]:
+                result = join_values(result, other, "elements differ")
+            return result
+    return unknown("an element of an array")
 
 
 def _sizeof(node: ast.Sizeof, scope: Scope, where: Where | None) -> Abstract:

@@ -22,7 +22,7 @@ from occlsp.source.known_calls import apply_known_call, may_change
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope, converted, named
-from occlsp.source.numbers import Number, binary, unknown
+from occlsp.source.numbers import Number, binary, known, unknown
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
@@ -38,6 +38,7 @@ from occlsp.source.values import (
 from occlsp.source.view import View
 
 MAX_STATEMENTS = 50_000
+MAX_ELEMENTS = 64
 
 
 @dataclass(slots=True)
@@ -659,6 +660,31 @@ class Interpreter:
         state.variables[item.name] = value
         if isinstance(value, Number) and "Config" in item.type:
             state.variables.update(fields)
+        if item.is_array and not item.is_function_pointer:
+            state.variables.update(self.array_elements(item, start))
+
+    def array_elements(self, item: Declaration, start: int) -> dict[str, Abstract]:
+        """`int sizes[] = {32, 64}`: the elements by their keys, and `sizes[]`: how many."""
+        tokens = list(item.initial or ())
+        close = matching(tokens, 0)
+        dimension = tokens[1:close]
+        rest = tokens[close + 1 :]
+        if len(rest) < 3 or [t.text for t in rest[:2]] != ["=", "{"] or rest[-1].text != "}":
+            return {}
+        parts = split_arguments(rest[2:-1])
+        if not all(parts) or len(parts) > MAX_ELEMENTS:
+            return {}
+        length = len(parts)
+        if dimension:
+            declared = to_number(self.evaluated(dimension, start)).value
+            if declared != length:
+                return {}
+        scope = FlowScope(self, self.state)
+        found: dict[str, Abstract] = {f"{item.name}[]": known(length)}
+        for index, part in enumerate(parts):
+            value = converted(self.evaluated(part, start), item.type, scope)
+            found[f"{item.name}[{index}]"] = value
+        return found
 
     def share(self, item: Declaration) -> None:
         """A reference to a variable: what it does to it is not followed."""
@@ -669,7 +695,7 @@ class Interpreter:
     def initial(self, item: Declaration, start: int) -> Abstract:
         kind = types.plain(item.type)
         if item.is_array:
-            return unknown(f"{item.name} is an array")
+            return Place(item.name)
         if item.form == ":":
             return unknown(f"{item.name} runs over a range")
         scope = FlowScope(self, self.state)

@@ -67,6 +67,14 @@ class StaticScope:
         """Fields of locals."""
         return self.variables.get(key)
 
+    def elements(self, key: str) -> list[Abstract]:
+        """The elements of a local array with initial values; none where they are not known."""
+        count = self.variables.get(f"{key}[]")
+        if not isinstance(count, Number) or count.value is None:
+            return []
+        found = [self.variables.get(f"{key}[{index}]") for index in range(count.value)]
+        return [item for item in found if item is not None] if None not in found else []
+
     def nodes(self, text: str) -> Sequence[ast.Node]:
         """Trees of a text, macros expanded."""
         return self.view.macros.nodes(text, self.at)
@@ -111,11 +119,9 @@ class StaticScope:
         """The value of one declaration."""
         view = self.view
         key = (path, constant.value.span.start if constant.value else id(constant))
-        if not constant.is_constexpr and not _is_constant(constant):
-            return unknown(f"{constant.name} is a variable, not a constant")
         if key in view.evaluating:
             return unknown(f"{constant.name} refers to itself")
-        plain = not constant.template_parameters
+        plain = not self.template_of(constant)
         if plain and key in view.constant_values:
             return view.constant_values[key]  # type: ignore[return-value]
         view.evaluating.add(key)
@@ -130,7 +136,7 @@ class StaticScope:
     def _constant_value(
         self, path: str, constant: Constant, arguments: tuple[str, ...] | None
     ) -> Abstract:
-        template = self.bind(constant.template_parameters, arguments)
+        template = self.bind(self.template_of(constant), arguments)
         if constant.scope[-1:] == self.scope[-1:] and arguments is None:
             template = {**template, **self.template}
         if constant.value is None:
@@ -140,6 +146,12 @@ class StaticScope:
         value = evaluate_text(constant.value, scope, path)
         value = converted(value, constant.type, scope)
         return named(value, path, constant.value.span, constant.name)
+
+    def template_of(self, constant: Constant) -> tuple[TemplateParameter, ...]:
+        """The template parameters that a constant's value may name."""
+        if constant.template_parameters or not constant.scope:
+            return constant.template_parameters
+        return self.view.class_template(constant.scope[-1])
 
     def enumerator(self, path: str, constant: Constant) -> Abstract:
         """An enumerator without a value: one more than the last."""
@@ -374,15 +386,6 @@ def _scope_of(item: object) -> tuple[str, ...]:
     if isinstance(item, Callable_):
         return scope_names(item.function.qualified_name)[:-1]
     return tuple(part for part in item.scope if part)  # type: ignore[attr-defined]
-
-
-def _is_constant(constant: Constant) -> bool:
-    return (
-        constant.type in ("", "enum")
-        or constant.previous is not None
-        or types.is_constant(constant.type)
-        or constant.value is None
-    )
 
 
 def _spell(part: tuple[str, tuple[str, ...] | None]) -> str:

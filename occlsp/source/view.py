@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from occlsp.source import types
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.lexer import tokenize
+from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
@@ -58,6 +58,7 @@ class FileIndex:
     """Macros whose own body launches a kernel or sets an attribute."""
     kernel_macros: frozenset[str] = frozenset()
     """Macros with parameters whose own body defines a kernel."""
+    class_templates: dict[str, tuple[TemplateParameter, ...]] = field(default_factory=dict)
     calls: frozenset[str] = frozenset()
     """Names of functions of the source that are called, or named, in the file."""
     sets_attributes: bool = False
@@ -131,6 +132,7 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
             + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]
         ),
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
+        _class_templates(syntax.code),
         frozenset(name.decode() for name in _CALLED.findall(syntax.code)),
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
@@ -139,6 +141,32 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _CALLED = re.compile(rb"\b([A-Za-z_]\w{3,})\s*[(<]")
+
+
+_CLASS = re.compile(
+    rb"\btemplate\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*[:{]"
+)
+
+
+def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
+    """Class template → its parameters; specialisations are left out."""
+    if b"template" not in code:
+        return {}
+    found: dict[str, tuple[TemplateParameter, ...]] = {}
+    for match in _CLASS.finditer(code):
+        parameters = []
+        for part in split_arguments(tokenize(match[1].decode("latin-1"))):
+            texts = [token.text for token in part]
+            default = None
+            if "=" in texts:
+                at = texts.index("=")
+                default, part = spelled(part[at + 1 :]), part[:at]
+            name = part[-1].text if len(part) > 1 and part[-1].kind == "name" else None
+            kind = "typename" if texts[0] in ("typename", "class") else spelled(part[:-1])
+            pack = "..." in texts
+            parameters.append(TemplateParameter(kind, name, default, pack))
+        found[match[2].decode()] = tuple(parameters)
+    return found
 
 
 def _defines_kernel(define: Define) -> bool:
@@ -173,10 +201,10 @@ _ATTRIBUTES = re.compile(
 
 def _returned(head: str, name: str) -> str:
     """The return type of a function with this head; "auto" where it is not plain to see."""
-    match = re.search(rf"\b{re.escape(name)}\s*\(", head)
-    if match is None:
+    position = head.rfind(name, 0, head.find("(", head.find(name)) + 1)
+    if position < 0:
         return "auto"
-    before = head[: match.start()]
+    before = head[:position]
     if ">" in before:
         before = before[before.rindex(">") + 1 :] or "auto"
     before = re.sub(r"[\w:<>]+::\s*$", "", before)
@@ -293,6 +321,13 @@ class View:
             ]
             self._cached[key] = found
         return found
+
+    def class_template(self, name: str) -> tuple[TemplateParameter, ...]:
+        """The parameters of a class template in view; none for a class."""
+        for index in reversed(self.indexes):
+            if name in index.class_templates:
+                return index.class_templates[name]
+        return ()
 
     def index_of(self, path: str) -> FileIndex | None:
         """The index of a file in view."""

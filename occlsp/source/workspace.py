@@ -25,6 +25,8 @@ from occlsp.source.view import FileIndex, View, index_file
 
 MAX_FILE = 16 << 20
 """Bytes: a larger file is no source that anybody wrote."""
+MAX_CALLING = 8
+"""Files that call one function: with more, what they all give is not looked for."""
 MAX_CLOSURE = 1_500
 """Files that one file's includes are followed to."""
 
@@ -324,15 +326,17 @@ class Workspace:
         asked = file.local is not None and file.local.asks_callers
         return not asked or file.local_version == self._version
 
-    def _calling(self, name: str) -> list[Origin]:
-        """The files in view that call a function of this name."""
-        found = []
-        for path, file in list(self._files.items()):
-            if name in file.index.calls:
-                self._borrowed.append(path)
-                syntax = self._syntax(path, file)
-                if syntax is not None:
-                    found.append(Origin(path, syntax, self._view(path)))
+    def _calling(self, name: str) -> list[Origin] | None:
+        """The files in view that call a function of this name; None where they are many."""
+        found: list[Origin] = []
+        calling = [(p, file) for p, file in self._files.items() if name in file.index.calls]
+        if len(calling) > MAX_CALLING:
+            return None
+        for path, file in calling:
+            self._borrowed.append(path)
+            syntax = self._syntax(path, file)
+            if syntax is not None:
+                found.append(Origin(path, syntax, self._view(path)))
         return found
 
     def facts(self, path: str) -> FileFacts:
