@@ -140,7 +140,7 @@ def launch_label(snapshot: Snapshot, launch: LaunchJoin) -> str:
 
 
 def side_by_side(groups: Sequence[tuple[str, Sequence[Row]]]) -> str:
-    """ "sm_80 50% · sm_90 37.5%", what does not fit as "+2"."""
+    """Like "sm_80 50% · sm_90 37.5%", what does not fit as "+2"."""
     texts = [f"{arch} {_share(rows)}" for arch, rows in groups]
     for count in range(len(texts), 0, -1):
         rest = len(texts) - count

@@ -39,7 +39,7 @@ def best_lever(row: Row, case: Case) -> Lever | None:
 
 
 def lever_text(lever: Lever) -> str:
-    """ "≤ 64 registers (−8) → 4 blocks, 50%", or what holds it."""
+    """Like "≤ 64 registers (−8) → 4 blocks, 50%", or what holds it."""
     if lever.value is None:
         held = listing(LONG[name] for name in lever.held_by) if lever.held_by else "nothing less"
         return f"fewer {_noun(lever)}: no gain, {held} binds at the same count"

@@ -18,7 +18,8 @@ from occlsp.source.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """ "may": a call opts it in, or may. "none": no call can. "limited": to `limit` bytes."""
+    """Whether a kernel is opted in: "may" (a call does it, or may), "none" (no call can), "limited"
+    (to `limit` bytes)."""
 
     state: Literal["may", "none", "limited"]
     limit: int | None = None

@@ -55,7 +55,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def headline(name: str, rows: Sequence[Row]) -> str:
-    """ "**name** on sm_90: 37.5% occupancy, 3 blocks per SM, limited by registers"."""
+    """Like "**name** on sm_90: 37.5% occupancy, 3 blocks per SM, limited by registers"."""
     arch = rows[0].arch
     cases = [case for row in rows for case in row.cases]
     marks = mark(rows)
@@ -72,7 +72,7 @@ def headline(name: str, rows: Sequence[Row]) -> str:
 
 
 def mark(rows: Iterable[Row]) -> str:
-    """ "~" before what is stale, "≤" before an upper bound."""
+    """The marks "~" before what is stale, "≤" before an upper bound."""
     known = list(rows)
     stale = "~" if any(row.age.is_stale for row in known) else ""
     bound = "≤" if any(row.is_bound for row in known) else ""
@@ -123,7 +123,7 @@ def _shared_memory(row: Row, case: Case) -> str:
 
 
 def warps_line(case: Case) -> str:
-    """ "3 blocks × 8 warps = 24 of 64 warps"."""
+    """Like "3 blocks × 8 warps = 24 of 64 warps"."""
     result = case.result
     if result.reason is not None:
         return result.reason
@@ -233,7 +233,7 @@ def provenance(entry: Entry | None, age: Age, now: float | None = None) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """ "just now", "5 min ago", "3 h ago", "12 days ago"."""
+    """Like "just now", "5 min ago", "3 h ago", "12 days ago"."""
     if seconds < 60:
         return "just now"
     if seconds < 3600:

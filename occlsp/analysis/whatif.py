@@ -92,7 +92,7 @@ def _beats(one: Answer, other: Answer) -> bool:
 
 
 def bounds_text(row: compiler.Row) -> str:
-    """ "__launch_bounds__(256, 4)", "-maxrregcount=64" or "no bounds"."""
+    """Like "(256, 4)", "maxnreg 64" or "no bounds"."""
     bounds = row.bounds
     if bounds.max_registers is not None:
         return f"maxnreg {bounds.max_registers}"

@@ -33,25 +33,25 @@ LONG = {
 
 
 def number_of_percent(share: float) -> str:
-    """0.375 as "37.5"; at most one decimal, none where it is zero. Halves go up (31.3
+    """Like "37.5", for 0.375; at most one decimal, none where it is zero. Halves go up (31.3
     for 31.25), as profilers print it."""
     return f"{math.floor(share * 1000 + 0.5) / 10:.1f}".removesuffix(".0")
 
 
 def percent(share: float) -> str:
-    """0.375 as "37.5%"."""
+    """Like "37.5%", for 0.375."""
     return number_of_percent(share) + "%"
 
 
 def percent_range(shares: Iterable[float]) -> str:
-    """ "25–50%", or "50%" where all are the same."""
+    """Like "25–50%", or "50%" where all are the same."""
     known = sorted(set(shares))
     low, high = number_of_percent(known[0]), number_of_percent(known[-1])
     return f"{low}%" if low == high else f"{low}–{high}%"
 
 
 def number_range(numbers: Iterable[int]) -> str:
-    """ "64–96", or "64"."""
+    """Like "64–96", or "64"."""
     known = sorted(set(numbers))
     return str(known[0]) if known[0] == known[-1] else f"{known[0]}–{known[-1]}"
 
@@ -64,12 +64,12 @@ def size(count: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """ "1 block", "3 blocks"."""
+    """Like "1 block", "3 blocks"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def block_text(block: Triple) -> str:
-    """ "256", or "32 × 8" as it was written."""
+    """Like "256", or "32 × 8" where it has several dimensions."""
     x, y, z = block
     if z != 1:
         return f"{x} × {y} × {z}"
@@ -77,7 +77,7 @@ def block_text(block: Triple) -> str:
 
 
 def listing(names: Iterable[str], last: str = "and") -> str:
-    """ "a, b and c"."""
+    """Like "a, b and c"."""
     *rest, final = names
     return f"{', '.join(rest)} {last} {final}" if rest else final
 

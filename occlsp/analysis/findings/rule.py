@@ -99,7 +99,7 @@ class Judgement:
 
     @property
     def extent(self) -> str:
-        """ " (2 of 3 instantiations)" where not all are meant, else nothing."""
+        """Like " (1 of the 2 kernels that may run here)"; empty where all are meant."""
         count = len(self.failing)
         if self.considered > count:
             return f" ({count} of the {self.considered} kernels that may run here)"

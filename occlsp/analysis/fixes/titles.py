@@ -14,12 +14,12 @@ from occlsp.source.facts import Triple
 
 
 def share(result: Occupancy) -> str:
-    """ "37.5 %"."""
+    """Like "37.5 %"."""
     return f"{number_of_percent(result.occupancy)} %"
 
 
 def outcome(row: Row, case: Case | None, after: Case, *, is_estimate: bool) -> str:
-    """ "75 % on sm_86 (now 50 %)"; "≤" for a bound, "est." where the compiler has to say."""
+    """Like "75 % on sm_86 (now 50 %)"; "≤" for a bound, "est." where the compiler has to say."""
     mark = "est. " if is_estimate else ""
     mark += "≤ " if after.is_bound else ""
     now = f" (now {share(case.result)})" if case is not None else ""
@@ -27,7 +27,7 @@ def outcome(row: Row, case: Case | None, after: Case, *, is_estimate: bool) -> s
 
 
 def compiled(answer: compiler.Row) -> str:
-    """ "64 registers, 0 spills": what the compiler said."""
+    """Like "64 registers, 0 spills": what the compiler said."""
     spills = (answer.spill_stores or 0) + (answer.spill_loads or 0)
     return f"{answer.registers} registers, {f'{spills} bytes of' if spills else '0'} spills"
 
