@@ -218,6 +218,21 @@ class Sources:
                     waiting.append(included)
         return seen
 
+    def includers(self, path: str) -> set[str]:
+        """The files in view that include a file, directly or not."""
+        direct: dict[str, list[str]] = {}
+        for other, file in self.files.items():
+            for included in file.facts.includes:
+                direct.setdefault(included, []).append(other)
+        seen: set[str] = set()
+        waiting = [path]
+        while waiting:
+            for other in direct.get(waiting.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        return seen
+
     def _matching(self, name: str) -> list[KernelSite]:
         parts = _parts(name)
         found = [

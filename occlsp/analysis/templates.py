@@ -11,6 +11,8 @@ import re
 from occlsp.analysis.sources import LaunchSite, SourceFile, Sources
 from occlsp.source.text import Span
 
+MOST_READ = 200
+"""Including files that are looked into; with more, one is taken to name the template."""
 _FUNCTION_TEMPLATE = re.compile(rb"template\s*<")
 
 
@@ -47,9 +49,8 @@ def _is_named(sources: Sources, path: str, own: SourceFile, name: str, definitio
         for match in word.finditer(own.masked)
     ):
         return True
-    for other in sources.files:
-        if other != path and path in sources.closure(other):
-            file = sources.file(other)
-            if file is None or word.search(file.masked):
-                return True
-    return False
+    includers = sources.includers(path) - {path}
+    if len(includers) > MOST_READ:
+        return True
+    files = map(sources.file, includers)
+    return any(file is None or word.search(file.masked) for file in files)

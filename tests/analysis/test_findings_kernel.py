@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from occlsp.analysis.findings import findings
 from occlsp.analysis.sources import SourceFile
-from occlsp.reports.facts import LineSpills, Report
+from occlsp.reports.facts import LineSpills, Report, ReportWarning
 from occlsp.source.workspace import Workspace
 from tests.analysis.golden import PATH, check, entry, snapshot
 
@@ -84,6 +84,18 @@ __global__ void __launch_bounds__(32, 40) many(float* p) { p[0] = 1; }
 //                                        ^^^^ warning min-blocks-unmet: the launch bounds ask for 40 blocks per SM, but sm_90 can hold 32: the compiler
 """
     )
+
+
+def test_min_blocks_that_the_compiler_says_it_ignores() -> None:
+    warning = ReportWarning("min-blocks-ignored", "…", entry="_Z1kI1TEvPf", arch="sm_90")
+    source = (
+        "template <class T> __global__ void __launch_bounds__(T::kThreads, T::kBlocks) "
+        "k(float* p) { p[0] = 1; }\n"
+    )
+    made = snapshot(source).with_reports((Report("r", (entry("_Z1kI1TEvPf", 32),), (warning,)),))
+    (found,) = findings(made, PATH)
+    assert found.code == "min-blocks-unmet"
+    assert found.message.startswith("the compiler ignores the minimum of blocks in the launch")
 
 
 def test_min_blocks_above_what_shared_memory_allows() -> None:

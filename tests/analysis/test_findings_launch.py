@@ -47,6 +47,23 @@ void both(float* p) { run<1>(p); run<2>(p); }
     )
 
 
+def test_the_worst_instantiation_is_told_and_the_others_are_related() -> None:
+    source = """
+template <int N> __global__ void k(float* p) { p[N] = 1; }
+template <int N> void run(float* p) {
+    k<N><<<4, 1024>>>(p);
+//      ^^^^^^^^^^^^^ error zero-occupancy: 0 blocks fit: 1024 threads × 96 registers
+}
+void both(float* p) { run<1>(p); run<2>(p); }
+"""
+    made = check(source, entry("_Z1kILi1EEvPf", 72), entry("_Z1kILi2EEvPf", 96))
+    (found,) = findings(made, PATH)
+    assert [one.message for one in found.related] == [
+        "the kernel `k`",
+        "`k<1>`: 1024 threads × 72 registers need 73728 of 65536 registers per block on sm_90",
+    ]
+
+
 def test_template_arguments_pick_the_entry() -> None:
     check(
         """
@@ -395,3 +412,31 @@ void run(float* p) {
 """,
         settings={"diagnostics": {"severity": {"partial-warp": "error"}}},
     )
+
+
+def test_files_of_a_workspace_are_seen_together() -> None:
+    kernels = """#pragma once
+extern __shared__ float s[];
+constexpr int kThreads = 2048;
+__global__ void k(float* p) { p[0] = s[0]; }
+__global__ void asked(float* p) { p[0] = s[0]; }
+"""
+    launches = """#include "kernels.cuh"
+void run(float* p) {
+    k<<<4, kThreads>>>(p);
+    k<<<4, 32, 65536>>>(p);
+    asked<<<4, 32, 65536>>>(p);
+}
+"""
+    setup = """#include "kernels.cuh"
+void init() {
+    cudaFuncSetAttribute(asked, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);
+}
+"""
+    files = {"/ws/kernels.cuh": kernels, "/ws/run.cu": launches, "/ws/setup.cu": setup}
+    made = snapshot(files, settings=NO_HINTS)
+    index = LineIndex(launches.encode())
+    found = [(index.line_of(f.span.start) + 1, f.code) for f in findings(made, "/ws/run.cu")]
+    assert found == [(3, "block-too-large"), (4, "dynamic-smem-opt-in")]
+    without = made.without_file("/ws/setup.cu")
+    assert [f.code for f in findings(without, "/ws/run.cu")].count("dynamic-smem-opt-in") == 2

@@ -12,22 +12,17 @@ from collections.abc import Iterator
 
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import KernelJoin, Row
-from occlsp.analysis.words import LONG, plural
+from occlsp.analysis.words import LONG, instance_name, plural
 from occlsp.occupancy import Limits, limits
-from occlsp.source.facts import Value
 
 
 def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
     bounds = kernel.site.kernel.launch_bounds
     if bounds is None or bounds.min_blocks is None:
         return
-    asked = bounds.min_blocks.value
-    if asked is None or asked < 2:
-        return
+    archs = scene.snapshot.architectures.names
     found = {
-        arch: message
-        for arch in scene.snapshot.architectures.names
-        if (message := _unmet(kernel, arch, asked, bounds.max_threads)) is not None
+        arch: message for arch in archs if (message := _unmet(scene, kernel, arch)) is not None
     }
     if not found:
         return
@@ -36,47 +31,68 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
         kernel.site.kernel.name_span,
         found[arch],
         arch=arch,
-        is_certain=arch == scene.primary or len(found) == len(scene.snapshot.architectures.names),
+        is_certain=arch == scene.primary or len(found) == len(archs),
     )
 
 
-def _unmet(kernel: KernelJoin, arch: str, asked: int, threads: Value) -> str | None:
-    row = limits(arch)
+def _unmet(scene: Scene, kernel: KernelJoin, arch: str) -> str | None:
+    asked, threads = _asked(kernel)
+    most = attainable(kernel, arch)
+    if asked is None or most is None:
+        return _said_by_the_compiler(scene, kernel, arch)
     request = f"the launch bounds ask for {plural(asked, 'block')} per SM"
-    most = most_admitted(row, threads.value)
-    if most is not None and asked > most:
+    way_out = f"ask for at most {most}, or leave it out"
+    held = most_admitted(limits(arch), threads)
+    if held is not None and asked > held:
+        size = f" of {threads} threads" if held < limits(arch).blocks_per_sm else ""
         return (
-            f"{request}, but {arch} can hold {most}"
-            f"{f' of {threads.value} threads' if most < row.blocks_per_sm else ''}: the compiler "
-            f"ignores the request; ask for at most {most}, or leave it out"
+            f"{request}, but {arch} can hold {held}{size}: the compiler ignores the request; "
+            + (way_out)
         )
-    rows = [r for r in kernel.on(arch) if r.cases]
-    if not rows or not _is_all(kernel, arch):
-        return None
-    counts = [resident_without_registers(r) for r in rows]
-    resident, limiter = max(counts)
-    if resident >= asked:
-        return None
+    resident, limiter = max(map(resident_without_registers, _rows(kernel, arch)))
     return (
         f"{request}, but {LONG[limiter]} admits {resident} on {arch}: registers are held down for "
-        f"nothing; ask for at most {max(resident, 1)}, or leave it out"
+        f"nothing; {way_out}"
     )
+
+
+def _asked(kernel: KernelJoin) -> tuple[int | None, int | None]:
+    """The blocks that the bounds ask for (one is no request), and their threads."""
+    bounds = kernel.site.kernel.launch_bounds
+    asked = bounds.min_blocks.value if bounds is not None and bounds.min_blocks else None
+    threads = bounds.max_threads.value if bounds is not None else None
+    return (asked if asked is not None and asked > 1 else None), threads
+
+
+def _said_by_the_compiler(scene: Scene, kernel: KernelJoin, arch: str) -> str | None:
+    """The compiler's own warning: bounds of templates are known to it alone."""
+    for entry in kernel.entries_on(arch):
+        for warning in scene.snapshot.entries.warnings.get(entry.entry, ()):
+            if warning.kind == "min-blocks-ignored" and warning.arch in (arch, entry.arch, None):
+                return (
+                    f"the compiler ignores the minimum of blocks in the launch bounds of "
+                    f"`{instance_name(entry)}` on {arch}; ask for fewer, or leave it out"
+                )
+    return None
 
 
 def attainable(kernel: KernelJoin, arch: str) -> int | None:
     """The blocks per SM that the bounds can ask for, where they ask for more; else None."""
-    bounds = kernel.site.kernel.launch_bounds
-    asked = bounds.min_blocks.value if bounds is not None and bounds.min_blocks else None
-    if bounds is None or asked is None:
+    asked, threads = _asked(kernel)
+    if asked is None:
         return None
-    most = most_admitted(limits(arch), bounds.max_threads.value)
+    most = most_admitted(limits(arch), threads)
     if most is not None and asked > most:
         return most
-    rows = [row for row in kernel.on(arch) if row.cases]
+    rows = _rows(kernel, arch)
     if not rows or not _is_all(kernel, arch):
         return None
-    resident, _ = max(resident_without_registers(row) for row in rows)
+    resident, _ = max(map(resident_without_registers, rows))
     return max(resident, 1) if resident < asked else None
+
+
+def _rows(kernel: KernelJoin, arch: str) -> list[Row]:
+    return [row for row in kernel.on(arch) if row.cases]
 
 
 def most_admitted(row: Limits, threads: int | None) -> int | None:

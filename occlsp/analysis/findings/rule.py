@@ -12,9 +12,11 @@ from occlsp.analysis.join import KernelJoin, LaunchJoin, Row
 from occlsp.analysis.results import Finding, Related, Severity
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, SourceFile
+from occlsp.analysis.words import instance_name
 from occlsp.source.facts import FileFacts
 from occlsp.source.text import Span
 
+MOST_RELATED = 8
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 
 
@@ -127,7 +129,7 @@ def judge(scene: Scene, launch: LaunchJoin, fails: Callable[[Row, Case], bool]) 
         return None
     on_primary = scene.primary in every
     arch = scene.primary if on_primary else next(iter(every or some))
-    row, case = min(some[arch], key=lambda pair: pair[1].threads)
+    row, case = max(some[arch], key=lambda pair: _demand(pair[1]))
     is_known_changed = row.age.is_stale and row.age.is_certain
     return Judgement(
         is_certain=(on_primary or len(every) == len(names)) and not is_known_changed,
@@ -146,9 +148,27 @@ def draft(launch: LaunchJoin, judgement: Judgement, message: str, **more: object
         message,
         arch=judgement.row.arch,
         is_certain=judgement.is_certain,
-        related=(at_kernel(judgement.row.site),),
+        related=(at_kernel(judgement.row.site), *_other_kernels(judgement)),
     )
     return replace(built, **more)  # type: ignore[arg-type]
+
+
+def _demand(case: Case) -> tuple[int, int, int]:
+    """What makes one failure worse than another."""
+    return case.registers or 0, (case.static_smem or 0) + (case.dynamic_smem or 0), case.threads
+
+
+def _other_kernels(judgement: Judgement) -> Iterator[Related]:
+    """The other instantiations that fail, with what they take."""
+    others = [row for row in judgement.failing if row is not judgement.row and row.entry]
+    for row in others[:MOST_RELATED]:
+        if row.entry is not None and row.worst is not None:
+            reason = row.worst.result.reason or f"{row.entry.registers} registers"
+            yield Related(
+                row.site.path,
+                row.site.kernel.name_span,
+                f"`{instance_name(row.entry)}`: {reason.removeprefix('0 blocks fit: ')}",
+            )
 
 
 def at_kernel(site: KernelSite) -> Related:
