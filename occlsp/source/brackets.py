@@ -9,6 +9,7 @@ from occlsp.source.text import Span
 
 _BRACKET = re.compile(rb"[()\[\]{}]")
 _PARENTHESIS = re.compile(rb"[()]")
+_VISIBLE = re.compile(rb"\S")
 _ANGLE = re.compile(rb"->|<<|[<>]=|[<>()\[\]{};]")
 _COMMA = re.compile(rb",")
 _NESTING = re.compile(rb"[<(\[{]")
@@ -97,6 +98,12 @@ def split(code: bytes, start: int, end: int) -> list[Span]:
     commas = _top_level_commas(code, start, end)
     edges = [start - 1, *commas, end]
     return [strip(code, left + 1, right) for left, right in pairwise(edges)]
+
+
+def skip_blanks(code: bytes, start: int, end: int) -> int:
+    """The offset of the first token at or after `start`, or `end`."""
+    match = _VISIBLE.search(code, start, end)
+    return end if match is None else match.start()
 
 
 def strip(code: bytes, start: int, end: int) -> Span:

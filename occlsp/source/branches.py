@@ -38,6 +38,8 @@ class Scan:
     states: list[Checkpoint] = field(default_factory=list)
     unclosed: list[str] = field(default_factory=list)
     """Kinds of the scopes that the text leaves open, innermost first."""
+    is_cut: bool = False
+    """The file has more declarations than are read."""
 
     def conditions_at(self, offset: int) -> Conditions:
         """The `#if` branches around an offset."""
@@ -45,8 +47,12 @@ class Scan:
 
     def is_branched(self, start: int, end: int) -> bool:
         """Whether an `#if`, `#else` or `#endif` stands between two offsets."""
+        return self.branches_between(start, end) > 0
+
+    def branches_between(self, start: int, end: int) -> int:
+        """How many of them do."""
         starts = self.condition_starts
-        return bisect_right(starts, start) != bisect_right(starts, end)
+        return bisect_right(starts, end) - bisect_right(starts, start)
 
 
 def one_branch(

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 
-from occlsp.source.brackets import match_angle, match_parenthesis, split, strip
+from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment
-from occlsp.source.heads import IDENTIFIER
+from occlsp.source.heads import IDENTIFIER, WORD_BYTES
 from occlsp.source.text import Span
 
 _KEYWORDS = frozenset(
     (b"return", b"else", b"do", b"case", b"goto", b"co_return", b"co_yield", b"throw", b"new")
 )
 _STATEMENTS = frozenset((b"if", b"for", b"while", b"switch", *_KEYWORDS))
-_LAST_WORD = re.compile(rb"~?" + IDENTIFIER + rb"\Z")
 _CAST = re.compile(
     rb"\(\s*(?:const\s+)?(?:unsigned\s+)?" + IDENTIFIER + rb"(?:\s+const)?\s*[*&]+\s*\)"
 )
 _FUNCTION_CAST = re.compile(rb"\(\s*[\w:<>\s]+\(\s*\*\s*\)\s*\([^()]*\)\s*\)")
 _NAMED_CAST = re.compile(rb"(?:reinterpret|static|const)_cast\s*(<)")
 _WRAPPER = re.compile(rb"(?:HIP_KERNEL_NAME|std\s*::\s*(?:move|addressof))\s*(\()")
-_LONGEST_WORD = 1024
+_LONGEST_WORD = 256
 
 
 def callee_before(fragment: Fragment, offset: int) -> Span | None:
@@ -45,10 +44,10 @@ def callee_before(fragment: Fragment, offset: int) -> Span | None:
             if last == 0x29 and not _is_called(fragment, position):
                 break
             continue
-        word = _LAST_WORD.search(code, max(fragment.start, position - _LONGEST_WORD), position)
-        if word is None or word[0] in _KEYWORDS:
+        word = _word_before(code, position)
+        if not word or word in _KEYWORDS:
             break
-        start = word.start()
+        start = position - len(word)
         position = fragment.text_before(start)
         connector = code[max(position - 2, fragment.start) : position]
         if connector in (b"::", b"->"):
@@ -80,8 +79,8 @@ def _ends_name(character: int) -> bool:
 
 
 def _word_before(code: bytes, position: int) -> bytes:
-    word = _LAST_WORD.search(code, max(0, position - 64), position)
-    return word[0] if word is not None else b""
+    piece = code[max(0, position - _LONGEST_WORD) : position]
+    return piece[len(piece.rstrip(WORD_BYTES)) :]
 
 
 def _is_called(fragment: Fragment, position: int) -> bool:
@@ -189,5 +188,5 @@ def _wrapped(code: bytes, start: int, end: int) -> int | None:
     closing = match_angle(code, cast.start(1), end)
     if closing is None:
         return None
-    opening = strip(code, closing + 1, end).start
+    opening = skip_blanks(code, closing + 1, end)
     return opening if opening < end and code[opening] == 0x28 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from occlsp.source.brackets import match_angle, match_parenthesis, split, strip
+from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import ATTRIBUTES, IDENTIFIER, looks_like_parameters, template_parameters
@@ -28,6 +28,8 @@ _DECLARATOR = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*")
 _ENUMERATOR = re.compile(rb"\s*(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?(=)?")
 _UNDERLYING = re.compile(rb"(?<!:):(?!:)\s*([^{]+)\Z")
 _LOOK_BACK = 4096
+_LONGEST = 16384
+"""Bytes of a declaration: what is longer is a table or is not closed."""
 
 
 class Declaration:
@@ -64,7 +66,7 @@ class Declaration:
                 elif token not in b":*&":
                     return
                 continue
-            opening = strip(code, position, end).start
+            opening = skip_blanks(code, position, end)
             if token in ATTRIBUTES and opening < end and code[opening] == 0x28:
                 closing = match_parenthesis(code, opening, end)
                 if closing is None:
@@ -139,6 +141,8 @@ def constants(
 ) -> Iterator[tuple[int, Constant]]:
     """The constants that a declaration makes, each with its offset."""
     start, end = fragment.start, fragment.end
+    if end - start > _LONGEST:
+        return
     while (label := _LABEL.match(fragment.code, start, end)) is not None:
         start = label.end()
     declaration = Declaration(fragment, start, end)
@@ -209,7 +213,7 @@ def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
     start = max(max(code.rfind(mark, low, token) for mark in (b";", b"{", b"}")) + 1, low)
     if code.count(b"(", start, token) > code.count(b")", start, token):
         return  # a parameter
-    end = code.find(b";", token, fragment.end)
+    end = code.find(b";", token, min(fragment.end, token + _LONGEST))
     if end < 0:
         return
     brace = code.find(b"{", token, end)
@@ -218,7 +222,7 @@ def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
         closing = fragment.closing.get(brace)
         if closing is None:
             return
-        end = code.find(b";", closing, fragment.end)
+        end = code.find(b";", closing, min(fragment.end, closing + _LONGEST))
         if end < 0:
             return
         kind = fragment.words(token + len(b"__shared__"), closing + 1)
@@ -254,11 +258,12 @@ def alias_at(
 ) -> TypeAlias | None:
     """The type alias whose `using` or `typedef` is at `token`."""
     code = fragment.code
-    match = _USING.match(code, token, fragment.end)
+    end = min(fragment.end, token + _LONGEST)
+    match = _USING.match(code, token, end)
     if match is not None:
         name, target = match.span(1), match.span(2)
     else:
-        match = _TYPEDEF.match(code, token, fragment.end)
+        match = _TYPEDEF.match(code, token, end)
         if match is None:
             return None
         name, target = match.span(2), match.span(1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from occlsp.source.brackets import match_angle, match_parenthesis, split, strip
+from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.text import Span
 
@@ -30,7 +30,7 @@ _DEFAULT = re.compile(rb"(?<![=!<>+\-*/%&|^])=(?!=)")
 
 _LONGEST_PARAMETER = 2000
 
-_WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(
+WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(
     range(0x80, 0x100)
 )
 _ELABORATED = frozenset((b"const", b"typename", b"struct", b"class", b"enum", b"volatile"))
@@ -116,7 +116,7 @@ class _Walk:
         self.code = code
         self.end = end
         self.aliases = aliases
-        self.head = Head(strip(code, start, end).start)
+        self.head = Head(skip_blanks(code, start, end))
         self.candidates: list[Candidate] = []
         self.words: list[tuple[bytes, Span]] = []
         self.name: Span | None = None
@@ -155,7 +155,7 @@ class _Walk:
             closing = self.code.find(b"]]", position, self.end)
             return position if closing < 0 else closing + 2
         if token == b":" and not self.candidates:
-            self.head.start = strip(self.code, position, self.end).start
+            self.head.start = skip_blanks(self.code, position, self.end)
         elif token in (b":", b"->", b"=") and self.candidates:
             self.done = True
         self.name = None
@@ -184,7 +184,7 @@ class _Walk:
 
     def take_template(self, offset: int, position: int) -> int:
         head = self.head
-        opening = strip(self.code, position, self.end).start
+        opening = skip_blanks(self.code, position, self.end)
         if not head.is_template and not head.is_instantiation:
             # What stands in front of a template head is a macro without its semicolon.
             head.start = offset
@@ -217,7 +217,7 @@ class _Walk:
             self.head.attributes.append((word, arguments, whole))
         elif word in self.aliases:
             self.head.macro_calls.append(whole)
-            following = strip(self.code, end + 1, self.end).start
+            following = skip_blanks(self.code, end + 1, self.end)
             if following < self.end and self.code[following] == 0x28:
                 self.candidates.append(Candidate(strip(self.code, *arguments), (), None, arguments))
                 self.after_group = True
@@ -257,10 +257,10 @@ def _plain_head(code: bytes, start: int, end: int, aliases: frozenset[bytes]) ->
 
     Most heads have it, and the walk over all tokens costs several times as much.
     """
-    head = Head(strip(code, start, end).start)
+    head = Head(skip_blanks(code, start, end))
     first = head.start
     while code.startswith(b"template", first):
-        opening = strip(code, first + len(b"template"), end).start
+        opening = skip_blanks(code, first + len(b"template"), end)
         closing = match_angle(code, opening, end) if code[opening : opening + 1] == b"<" else None
         if closing is None:
             return None
@@ -269,14 +269,14 @@ def _plain_head(code: bytes, start: int, end: int, aliases: frozenset[bytes]) ->
             *head.template_parameters,
             *template_parameters(code, opening + 1, closing),
         )
-        first = strip(code, closing + 1, end).start
+        first = skip_blanks(code, closing + 1, end)
     group = code.find(b"(", first, end)
     before = code[first:group]
     if group < 0 or _PLAIN.match(before) is None or _LABELLED.search(before) is not None:
         return None
     closing = match_parenthesis(code, group, end)
     named = before.rstrip()
-    prefix = named.rstrip(_WORD_BYTES)
+    prefix = named.rstrip(WORD_BYTES)
     name = named[len(prefix) :]
     if closing is None or not name or name in _NOT_NAMES or name in ATTRIBUTES or name in aliases:
         return None
@@ -380,7 +380,7 @@ def _type_and_name(piece: bytes) -> tuple[str, str | None, bool]:
     if declared.endswith(b"]") and b"[" in declared:
         opening = declared.index(b"[")
         declared, extents = declared[:opening].rstrip(), declared[opening:]
-    before = declared.rstrip(_WORD_BYTES)
+    before = declared.rstrip(WORD_BYTES)
     name = declared[len(before) :]
     before = before.rstrip()
     is_pack = before.endswith(b"...")

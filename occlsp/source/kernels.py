@@ -19,7 +19,9 @@ from occlsp.source.text import Span
 _GNU = re.compile(rb"__attribute__\s*\(\(\s*(?:__)?global(?:__)?\s*\)\)")
 _LAUNCH_BOUNDS = re.compile(rb"\blaunch_bounds\s*(\()")
 _HEAD_END = re.compile(rb"[;{]")
-_LOOK_BACK = 16384
+_LOOK_BACK = _LONGEST = 8192
+_LONGEST_OPEN = 512
+"""Bytes that are read of a head that nothing ends: half-typed."""
 _MOST_BRACES = 64
 
 
@@ -69,8 +71,10 @@ def head_range(
     code = fragment.code
     low = max(fragment.start, floor, token - _LOOK_BACK)
     start = max(code.rfind(border, low, token) for border in (b";", b"{", b"}")) + 1
+    if start <= low and low > max(fragment.start, floor):
+        low = max(low, token - _LONGEST_OPEN)  # nothing ends the declaration before it
     start = max(start, low)
-    limit = fragment.end
+    limit = min(fragment.end, token + _LONGEST)
     if following is not None and code.find(b")", token, following) >= 0:
         limit = min(following, limit)
     for count, match in enumerate(_HEAD_END.finditer(code, token, limit)):
@@ -80,7 +84,7 @@ def head_range(
             if opened > 0:
                 continue
         return HeadRange(start, offset, offset)
-    return HeadRange(start, limit, None)
+    return HeadRange(start, min(limit, token + _LONGEST_OPEN), None)
 
 
 def kernel_at(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from occlsp.source.brackets import match_angle, strip
+from occlsp.source.brackets import match_angle, skip_blanks
 from occlsp.source.callees import callee_before, callee_name
 from occlsp.source.fragment import Fragment, occurrences
 from occlsp.source.heads import IDENTIFIER
@@ -22,7 +22,7 @@ _LABEL = re.compile(
 )
 _WORD_BEFORE = re.compile(IDENTIFIER + rb"\Z")
 _MAY_PRECEDE_CALL = frozenset((b"return", b"else", b"do", b"co_return", b"co_await", b"throw"))
-_FARTHEST = 65536
+_FARTHEST = 16384
 
 
 class Api(NamedTuple):
@@ -85,7 +85,7 @@ def chevron_launch(fragment: Fragment, token: int) -> RawLaunch | None:
     end = _config_end(fragment, token + 3)
     if callee is None or end is None:
         return None
-    opening = strip(fragment.code, end, fragment.end).start
+    opening = skip_blanks(fragment.code, end, fragment.end)
     closing = None
     if opening < fragment.end and fragment.code[opening] == 0x28:
         closing = fragment.closing.get(opening)
@@ -124,10 +124,10 @@ def call_at(fragment: Fragment, name: Span) -> RawCall | None:
     """The call of the function whose name stands at `name`; None where it is declared there,
     or only named."""
     code = fragment.code
-    opening = strip(code, name.end, fragment.end).start
+    opening = skip_blanks(code, name.end, fragment.end)
     if opening < fragment.end and code[opening] == 0x3C:
         angle = match_angle(code, opening, min(fragment.end, opening + 4096))
-        opening = fragment.end if angle is None else strip(code, angle + 1, fragment.end).start
+        opening = fragment.end if angle is None else skip_blanks(code, angle + 1, fragment.end)
     if opening >= fragment.end or code[opening] != 0x28:
         return None
     closing = fragment.closing.get(opening)
@@ -203,5 +203,5 @@ def statement_around(fragment: Fragment, start: int, end: int) -> Span:
     first = max(border + 1, low)
     while (label := _LABEL.match(code, first, start)) is not None:
         first = label.end()
-    semicolon = code.find(b";", end, fragment.end)
-    return Span(strip(code, first, end).start, end if semicolon < 0 else semicolon + 1)
+    semicolon = code.find(b";", end, min(fragment.end, end + _FARTHEST))
+    return Span(skip_blanks(code, first, end), end if semicolon < 0 else semicolon + 1)

@@ -20,11 +20,14 @@ from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
 from occlsp.source.facts import SourceError
 from occlsp.source.mask import blank, mask
-from occlsp.source.reader import Facts, Reader, macro_made_kernels, place
+from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
 from occlsp.source.scanner import Scanner
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import LineIndex, Span
+
+LARGEST = 8_000_000
+"""Bytes of a file that are read at most: no CUDA source that people write is near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ def reparse(
 
     Facts in front of the change are the same objects as before.
     """
+    if previous is not None and previous.aliases == aliases and previous.syntax.text == text:
+        return previous
+    if len(text) > LARGEST:
+        return _unread(text, aliases)
     masked = mask(text)
-    if previous is not None and previous.aliases == aliases:
-        if previous.syntax.text == text:
-            return previous
+    if previous is not None and previous.aliases == aliases and _is_complete(previous):
         changed = _changed(previous, text, masked)
         if changed is not None:
             return changed
@@ -74,6 +79,8 @@ def _changed(previous: Parsed, text: bytes, masked: bytes) -> Parsed | None:
     """The file after an edit; None where the edit changes what `__global__` is called."""
     edit = incremental.difference([(previous.syntax.text, text), (previous.mask, masked)])
     new = incremental.rescan(text, masked, previous.scan, edit)
+    if new.scan.is_cut:
+        return None
     scan = incremental.join_scans(previous.scan, new, edit)
     old_defines = incremental.replaced_defines(previous.scan, new)
     if not incremental.is_same_macros(old_defines, new.scan.defines):
@@ -81,7 +88,25 @@ def _changed(previous: Parsed, text: bytes, masked: bytes) -> Parsed | None:
         if previous.aliases | own != previous.names:
             return None
     facts = incremental.join_facts(text, scan, previous.facts, new, edit, previous.names)
-    return _parsed(text, masked, previous.aliases, previous.names, scan, facts)
+    changed = _parsed(text, masked, previous.aliases, previous.names, scan, facts)
+    return changed if _is_complete(changed) else None
+
+
+def _is_complete(parsed: Parsed) -> bool:
+    """Whether no limit was reached: past one, what is read depends on where reading began."""
+    facts = parsed.facts
+    lists = (facts.kernels, facts.launches, facts.calls, facts.shared, facts.aliases)
+    return (
+        not parsed.scan.is_cut
+        and all(len(found) < MOST_FACTS for found in lists)
+        and parsed.scan.end == len(parsed.syntax.text)
+    )
+
+
+def _unread(text: bytes, aliases: frozenset[str]) -> Parsed:
+    size = f"{len(text) / 1e6:.0f} MB are more than the {LARGEST / 1e6:.0f} MB that are read"
+    syntax = FileSyntax(text, errors=(SourceError(size, 1),), masked=text, code=text)
+    return Parsed(syntax, aliases, aliases, text, Scan(), Facts())
 
 
 def _parsed(
@@ -135,6 +160,8 @@ def _errors(text: bytes, masked: bytes, scan: Scan) -> tuple[SourceError, ...]:
     if opened >= 0 and tail.find(b"*/", opened) < 0:
         line = LineIndex(text).line_of(len(text) - len(tail) + opened) + 1
         errors.append(SourceError("a comment is not closed", line))
+    if scan.is_cut:
+        errors.append(SourceError("the file has more declarations than are read", 1))
     bodies = [kind for kind in scan.unclosed if kind in ("function", "enum")]
     if bodies:
         last = max(scan.blocks, key=lambda block: block.end)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, cast
 
 from occlsp.source import declarations, kernels, launches
@@ -31,6 +31,9 @@ from occlsp.source.syntax import (
     TypeAlias,
 )
 from occlsp.source.text import Span
+
+MOST_FACTS = 10_000
+"""Of one kind in one file: further ones are not read."""
 
 
 @dataclass(slots=True)
@@ -166,9 +169,11 @@ class Reader:
     def read_kernels(self, start: int, end: int) -> None:
         bodies = {block.opening: block.end for block in self.scan.blocks}
         last_end = last_token = start
-        found = self.tokens.find(self.code, start, end)
+        found = self.tokens.find(self.code, start, end)[:MOST_FACTS]
         for token, following in zip_longest(found, found[1:]):
             if token < last_end and not self.scan.is_branched(last_token, token):
+                continue
+            if following is not None and self.is_one_head(token, following):
                 continue
             if self.code[token] != 0x5F and self.facts.is_in_body(token):
                 continue
@@ -178,6 +183,13 @@ class Reader:
                 last_token = token
                 last_end = max(last_end, kernel.span.end)
                 self.facts.kernels.append(self.placed(kernel, bodies))
+
+    def is_one_head(self, token: int, following: int) -> bool:
+        """Whether two tokens stand in one head with nothing but words between them."""
+        between = self.code[token : min(following, token + 256)]
+        return not (
+            any(mark in between for mark in b"(){};") or self.scan.is_branched(token, following)
+        )
 
     def kernel_at(
         self, token: int, floor: int, following: int | None, fragment: Fragment, offset: int
@@ -210,13 +222,13 @@ class Reader:
         )
 
     def read_launches(self, start: int, end: int) -> None:
-        for token in launches.chevrons(self.code, start, end):
+        for token in islice(launches.chevrons(self.code, start, end), MOST_FACTS):
             read = launches.chevron_launch
             for launch in self.around.variants(token, read, _launch_extent):
                 self.facts.launches.append(replace(launch, function=self.function_at(token)))
 
     def read_calls(self, start: int, end: int) -> None:
-        for name in launches.api_names(self.code, start, end):
+        for name in launches.api_names(self.code, start, end)[:MOST_FACTS]:
             read: Callable[[Fragment, int], RawCall | None] = partial(
                 _call_at, name.end - name.start
             )
@@ -230,7 +242,7 @@ class Reader:
                     self.facts.launches.append(launch)
 
     def read_shared(self, start: int, end: int) -> None:
-        for token in declarations.shared_tokens(self.code, start, end):
+        for token in islice(declarations.shared_tokens(self.code, start, end), MOST_FACTS):
             function = self.function_at(token)
             conditions = self.scan.conditions_at(token)
             self.facts.shared.extend(
@@ -239,7 +251,7 @@ class Reader:
             )
 
     def read_aliases(self, start: int, end: int) -> None:
-        for token in declarations.alias_tokens(self.code, start, end):
+        for token in declarations.alias_tokens(self.code, start, end)[:MOST_FACTS]:
             alias = declarations.alias_at(
                 self.around.fragment(token),
                 token,

@@ -15,6 +15,7 @@ from occlsp.source.text import Span
 _BACK, _AHEAD = 8192, 32768
 """How far around a token its surroundings are read branch by branch."""
 _MOST_VARIANTS = 8
+_MOST_BRANCHES = 400
 _MOST_VIEWS = 4000
 """In one file: beyond, what is read is the text with all branches in it."""
 
@@ -60,8 +61,10 @@ class Surroundings:
         fact = read(around, offset)
         conditions: Conditions = self.scan.conditions_at(offset)
         near = max(around.start, offset - _BACK), min(around.end, offset + _AHEAD)
+        is_dense = self.scan.branches_between(*near) > _MOST_BRANCHES
         is_whole = fact is not None and not self.scan.is_branched(*extent(fact))
-        if is_whole or not self.scan.is_branched(*near) or self.views > _MOST_VIEWS:
+        is_plain = is_dense or not self.scan.is_branched(*near) or self.views > _MOST_VIEWS
+        if is_whole or is_plain:
             if fact is not None:
                 yield replace(fact, conditions=conditions)
             return
