@@ -125,7 +125,7 @@ def _build(
         span=span,
         launch_line=line,
         architectures=tuple(_architecture(snapshot, row, override) for row in chosen),
-        fixes=_fixes(snapshot, launch),
+        fixes=_fixes(snapshot, launch, override.get("block")),
         why=None if chosen else "no NVIDIA build compiles this code",
     )
 
@@ -265,7 +265,9 @@ def _whatif(snapshot: Snapshot, row: Row, case: Case | None) -> tuple[ExplorerWh
     )
 
 
-def _fixes(snapshot: Snapshot, launch: LaunchSite | None) -> tuple[ExplorerFix, ...]:
+def _fixes(
+    snapshot: Snapshot, launch: LaunchSite | None, asked: int | None
+) -> tuple[ExplorerFix, ...]:
     from occlsp.analysis.fixes.block_size import block_fixes
 
     if launch is None:
@@ -278,5 +280,5 @@ def _fixes(snapshot: Snapshot, launch: LaunchSite | None) -> tuple[ExplorerFix, 
             disabled=fix.disabled,
             is_preferred=fix.is_preferred,
         )
-        for block, fix in block_fixes(snapshot, launch)
+        for block, fix in block_fixes(snapshot, launch, asked)
     )

@@ -170,6 +170,7 @@ function chartBox(axis: Axis, current: Architecture): HTMLElement {
   }) as HTMLInputElement;
   slider.addEventListener("input", () => {
     override = { ...override, [axis.key]: Number(slider.value) };
+    text(`value-${axis.key}`, withUnit(axis, Number(slider.value)));
     host.postMessage({ type: "override", override: override as Override });
   });
   const canvas = el("canvas", { id: `chart-${axis.key}`, role: "img" }) as HTMLCanvasElement;
@@ -250,7 +251,7 @@ function updateAxis(axis: Axis, current: Architecture): void {
     slider.value = String(value);
   }
   slider.setAttribute("aria-valuetext", `${value} ${axis.unit}, ${at} percent occupancy`);
-  text(`value-${axis.key}`, axis.unit ? `${value} ${axis.unit}` : String(value));
+  if (slider.value === String(value)) text(`value-${axis.key}`, withUnit(axis, value));
   byId(`chart-${axis.key}`).setAttribute(
     "aria-label",
     `Occupancy against ${axis.title.toLowerCase()}: ${at} % at ${value}`,
@@ -329,6 +330,10 @@ function renderWhatIf(current: Architecture): void {
       el("tbody", {}, ...rows),
     ),
   );
+}
+
+function withUnit(axis: Axis, value: number): string {
+  return axis.unit ? `${value} ${axis.unit}` : String(value);
 }
 
 function moved(): boolean {

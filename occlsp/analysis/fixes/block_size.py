@@ -39,8 +39,10 @@ def fixes(snapshot: Snapshot, site: LaunchSite) -> tuple[Fix, ...]:
     return tuple(shown)
 
 
-def block_fixes(snapshot: Snapshot, site: LaunchSite) -> tuple[tuple[int, Fix], ...]:
-    """Every block size that gains: (threads, fix), best first."""
+def block_fixes(
+    snapshot: Snapshot, site: LaunchSite, asked: int | None = None
+) -> tuple[tuple[int, Fix], ...]:
+    """Every block size that gains, and the size that was asked for: (threads, fix), best first."""
     row = current(snapshot, site)
     case = row.worst if row is not None else None
     if row is None or case is None:
@@ -50,8 +52,9 @@ def block_fixes(snapshot: Snapshot, site: LaunchSite) -> tuple[tuple[int, Fix], 
         return _disabled(row, case, goal)
     offers = [offer for block in shapes(goal) if (offer := Offer.of(snapshot, row, goal, block))]
     gaining = [o for o in offers if o.after.result.active_warps > case.result.active_warps]
-    best = sorted(gaining, key=lambda o: o.rank(case.threads))
-    chosen = next((offer for offer in best if offer.is_safe), None)
+    wanted = [o for o in offers if o.after.threads == asked != case.threads and o not in gaining]
+    best = sorted(gaining + wanted, key=lambda o: o.rank(case.threads))
+    chosen = next((offer for offer in best if offer.is_safe and offer in gaining), None)
     return tuple(
         (offer.after.threads, offer.fix(row, case, is_preferred=offer is chosen))
         for offer in _one_each(best)

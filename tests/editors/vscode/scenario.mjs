@@ -129,11 +129,15 @@ async function trusted() {
       await goTo(page, lineOf("accumulate<<<"), 12);
       const frame = await explorerFrame(page);
       await until(async () => /accumulate/.test(await frame.locator("#kernel").innerText()), "accumulate");
-      const button = frame.locator("#fixes button:not([disabled])").first();
+      await frame.locator("#slider-block").focus();
+      for (let presses = 0; presses < 2; presses++) await page.keyboard.press("ArrowRight");
+      const threads = await frame.locator("#value-block").innerText();
+      const button = frame.locator("#fixes button", { hasText: `Use ${threads} threads` });
       await button.waitFor({ state: "visible", timeout: 15_000 });
-      const before = await editorText(page);
+      const before = await screenText(page);
       await button.click();
-      await until(async () => (await editorText(page)) !== before, "an edit");
+      await until(async () => (await screenText(page)) !== before, "an edit");
+      await until(async () => (await drawn(page, "accumulate<<<")).includes(threads), threads);
     });
 
     await step("the architecture is switched from the status bar", async () => {
@@ -206,10 +210,6 @@ async function explorerFrame(page) {
     }
     return undefined;
   }, "the explorer's page");
-}
-
-async function editorText(page) {
-  return screenText(page);
 }
 
 function serverPids() {
