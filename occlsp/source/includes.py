@@ -28,18 +28,24 @@ class IncludeResolver:
         self._exists = exists
         self._known: dict[str, set[str]] = {}
         self._cache: dict[tuple[str, str], str | None] = {}
+        self.generation = 0
+        """Counts the changes of what is known: resolutions hold within one generation."""
 
     def add(self, path: str) -> None:
         """Makes a file of the workspace findable by the end of its path."""
         names = self._known.setdefault(os.path.basename(path), set())  # noqa: PTH119
         if path not in names:
             names.add(path)
-            self._cache.clear()
+            self._changed()
 
     def remove(self, path: str) -> None:
         """Forgets a file."""
         self._known.get(os.path.basename(path), set()).discard(path)  # noqa: PTH119
+        self._changed()
+
+    def _changed(self) -> None:
         self._cache.clear()
+        self.generation += 1
 
     def resolve(self, target: str, source: str) -> str | None:
         """The file that `#include "target"` in `source` means; None where it is not in view."""

@@ -98,7 +98,9 @@ class Workspace:
         self._graph = 0
         self._resolver = self._new_resolver()
         self._views: dict[str, tuple[bytes, View]] = {}
-        self._closures: dict[str, tuple[int, tuple[str, ...]]] = {}
+        self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        self._kernel_files: dict[str, set[str]] = {}
+        """Kernel name → the files that declare one."""
 
     def _new_resolver(self) -> IncludeResolver:
         exists = _is_file if self._reader is not None else (lambda path: False)
@@ -144,9 +146,9 @@ class Workspace:
         )
         if old is not None:
             file.local, file.local_key = old.local, old.local_key
-        if old is None or old.targets != file.targets:
+        if old is not None and old.targets != file.targets:
             self._graph += 1
-        self._files[path] = file
+        self._put(path, file)
         self._version += 1
         wanted = self._aliases(path)
         if wanted != aliases and wanted and any(name.encode() in text for name in wanted):
@@ -175,13 +177,25 @@ class Workspace:
         elif path in self._files:
             return
         self._resolver.add(path)
-        self._files[path] = entry
+        self._put(path, entry)
         self._graph += 1
         self._version += 1
+
+    def _put(self, path: str, entry: Entry) -> None:
+        self._forget_kernels(path)
+        self._files[path] = entry
+        for name in entry.index.kernels:
+            self._kernel_files.setdefault(name, set()).add(path)
+
+    def _forget_kernels(self, path: str) -> None:
+        old = self._files.get(path)
+        for name in old.index.kernels if old is not None else ():
+            self._kernel_files.get(name, set()).discard(path)
 
     def remove(self, path: str) -> None:
         """Forgets a file."""
         self._given.discard(path)
+        self._forget_kernels(path)
         if self._files.pop(path, None) is not None:
             self._resolver.remove(path)
             self._views.pop(path, None)
@@ -232,16 +246,17 @@ class Workspace:
         file = self._files.get(path)
         if file is None:
             return ()
-        if file.resolved_at != self._graph:
+        if file.resolved_at != self._resolver.generation:
             found = (self._resolver.resolve(target, path) for target in file.targets)
             file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
-            file.resolved_at = self._graph
+            file.resolved_at = self._resolver.generation
         return file.resolved
 
     def closure(self, path: str) -> tuple[str, ...]:
         """A file and all that it includes, in the order in which a compiler reads them."""
         kept = self._closures.get(path)
-        if kept is not None and kept[0] == self._graph:
+        state = (self._graph, self._resolver.generation)
+        if kept is not None and kept[0] == state:
             return kept[1]
         order: list[str] = []
         seen = {path}
@@ -259,7 +274,7 @@ class Workspace:
                 continue
             order.append(current)
         found = tuple(order)
-        self._closures[path] = (self._graph, found)
+        self._closures[path] = (state, found)
         return found
 
     def _aliases(self, path: str) -> frozenset[str]:
@@ -296,7 +311,7 @@ class Workspace:
         return view
 
     def _is_kernel(self, name: str) -> bool:
-        return any(name in file.index.kernels for file in self._files.values())
+        return bool(self._kernel_files.get(name))
 
     def local(self, path: str) -> LocalFacts | None:
         """Launches and attributes of one file, without its kernels' instantiations."""
@@ -410,8 +425,8 @@ class Workspace:
         """The kernels with this name (its last part), wherever they are in the workspace."""
         last = name.rsplit("::", 1)[-1]
         found = []
-        for path, file in list(self._files.items()):
-            if last in file.index.kernels:
+        for path in sorted(self._kernel_files.get(last, ())):
+            if path in self._files:
                 found += [(path, k) for k in self.facts(path).kernels if k.name == last]
         return [item for item in found if _names(name, item[1])] or found
 
