@@ -1,7 +1,7 @@
 """The lines of a log that can matter, in constant memory: whatever it was wrapped in, taken off.
 
-Logs are megabytes to gigabytes of which little is the compiler's. Lines are cut in bulk, and only
-those that hold one of a few words are looked at; the reader's patterns then decide.
+Logs are megabytes to gigabytes of which little is the compiler's. They are searched for a few
+words, at the speed of that; only the lines around those are cut out and looked at.
 """
 
 from __future__ import annotations
@@ -9,14 +9,26 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 20
 """Bytes of a line that is still read; longer ones are no tool's output."""
 
+_WORDS: Final = (
+    b"info",
+    b"bytes stack frame",
+    b"ptxas",
+    b"nvlink",
+    b".cu",
+    b"Resource usage",
+)
+_DUMP_WORDS: Final = (b"Function ", b"REG:", b"arch = ")
+"""What every line that matters has one of; the latter where there is a "Resource usage"."""
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_LANE = re.compile(r"\s*(\d+)>|#(\d+) |([\w.-]+) +\| ")
+_LANE = re.compile(r"(\d+)>|#(\d+) |([\w.-]+) +\| ")
+
+_LANE_STARTS = frozenset("0123456789#")
 
 
 class Line(NamedTuple):
@@ -35,46 +47,47 @@ class Line(NamedTuple):
 def read_lines(file: BinaryIO, head: bytes) -> Iterator[Line]:
     """The lines of `file` (at its start; `head` are its first bytes) that can matter."""
     decode = _recode(head)
-    number = 0
+    number = 1
     rest = b""
     while chunk := file.read(_CHUNK):
         data = rest + (decode(chunk) if decode is not None else chunk)
         if b"\r" in data:
             held = b"\r" if data.endswith(b"\r") else b""
             data = data.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
-        lines = data.split(b"\n")
-        rest = lines.pop()
-        for index, raw in _worth_reading(lines):
-            yield _clean(number + index + 1, raw, complete=True)
-        number += len(lines)
+        end = data.rfind(b"\n") + 1
+        yield from _worth_reading(data[:end], number, complete=True)
+        number += data.count(b"\n", 0, end)
+        rest = data[end:]
         if len(rest) > _LONGEST:
             rest = rest[-_LONGEST // 2 :]
-    for index, raw in _worth_reading(rest.split(b"\r")):
-        yield _clean(number + index + 1, raw, complete=False)
+    yield from _worth_reading(rest.replace(b"\r", b"\n"), number, complete=False)
 
 
-def _worth_reading(lines: list[bytes]) -> list[tuple[int, bytes]]:
-    return [
-        (index, line)
-        for index, line in enumerate(lines)
-        if b"info" in line
-        or b"bytes" in line
-        or b"unction" in line
-        or b"REG:" in line
-        or b"arch = " in line
-        or b"arning" in line
-        or b".cu" in line
-        or b"ptxas" in line
-        or b"nvlink" in line
-        or b"Resource usage" in line
-    ]
+def _worth_reading(data: bytes, number: int, *, complete: bool) -> Iterator[Line]:
+    """The lines of `data`, whose first is line `number`, that have one of the words."""
+    starts: set[int] = set()
+    has_dump = b"Resource usage" in data or b"REG:" in data
+    for word in _WORDS + _DUMP_WORDS if has_dump else _WORDS:
+        at = data.find(word)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            end = data.find(b"\n", at)
+            at = data.find(word, end) if end >= 0 else -1
+    counted = 0
+    for start in sorted(starts):
+        number += data.count(b"\n", counted, start)
+        counted = start
+        end = data.find(b"\n", start)
+        line = data[start:end] if end >= 0 else data[start:]
+        yield _clean(number, line, complete=complete or end >= 0)
 
 
 def _clean(number: int, raw: bytes, *, complete: bool) -> Line:
     text = raw.decode("utf-8", "backslashreplace")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    lane = _LANE.match(text)
+    may_have_lane = text[:1] in _LANE_STARTS or " | " in text
+    lane = _LANE.match(text) if may_have_lane else None
     return Line(number, text.rstrip(), lane.group().strip() if lane else "", complete)
 
 

@@ -29,11 +29,15 @@ _STACK = re.compile(
 )
 _USED = re.compile(r"\bUsed (\d+ registers(?:,.*)?)$")
 _LINK_USED = re.compile(r"\bused (\d+ registers(?:,.*?)?)(?: \(target: (\w+)\))?$")
-_PHRASES = re.compile(
-    r"Compiling entry function|Function properties for|bytes stack frame|[Uu]sed \d+ registers"
+_PHRASES = (
+    "Function properties for ",
+    "bytes stack frame, ",
+    "Compiling entry function ",
+    ": Used ",
+    ": used ",
 )
+"""What lines of numbers have one of, each; two in a line: two lines that ran together."""
 _INFO = re.compile(r"\binfo +:")
-_CUT_USED = re.compile(r"\binfo *: *[Uu]sed \d")
 _GLOBALS = re.compile(r"\binfo *: \d+ bytes gmem")
 _COMPILE_TIME = "Compile time = "
 _COMMAND = re.compile(r"\bnvcc\b.* -.*\.cu\b")
@@ -96,21 +100,22 @@ class _TextReader:
         if lane is None:
             lane = self._lanes[line.lane] = _Lane()
         text = line.text
-        phrases = _PHRASES.findall(text)
-        if len(phrases) > 1 or (phrases and len(_INFO.findall(text)) > 1):
+        phrases = [phrase for phrase in _PHRASES if phrase in text]
+        if not phrases:
+            if not self._dumps.feed(text):
+                self._context(lane, line)
+        elif len(phrases) > 1 or _is_two_lines(text, phrases[0]):
             self._garbled(lane)
-        elif phrases:
+        else:
             self._numbers_line(lane, line, phrases[0])
-        elif not self._dumps.feed(text):
-            self._context(lane, line)
 
     def _numbers_line(self, lane: _Lane, line: Line, phrase: str) -> None:
         text = line.text
-        if phrase == "bytes stack frame":
+        if phrase == "bytes stack frame, ":
             match = _STACK.search(text)
             if match is not None:
                 lane.compiles.stack(Stack(*map(int, match.groups())))
-        elif phrase == "Function properties for":
+        elif phrase == "Function properties for ":
             match = _PROPERTIES.search(text) or _LINK_PROPERTIES.search(text)
             if match is not None and match.re is _PROPERTIES:
                 lane.compiles.properties(match.group(1), line.number)
@@ -119,7 +124,7 @@ class _TextReader:
                 link.announce(match.group(1), match.group(2) or "", line.number)
                 link.properties(match.group(1), line.number)
                 link.stack(Stack(0, 0, 0))
-        elif phrase == "Compiling entry function":
+        elif phrase == "Compiling entry function ":
             match = _COMPILING.search(text)
             if match is not None:
                 lane.compiles.announce(match.group(1), match.group(2), line.number)
@@ -183,8 +188,6 @@ class _TextReader:
             lane.unit.timed_function |= lane.compiles.after_function
         elif _GLOBALS.search(text):
             self._next_ptxas(lane)
-        elif _CUT_USED.search(text):
-            self._garbled(lane)
         elif ".cu" in text and _COMMAND.search(text):
             self._next_ptxas(lane)
             debug = bool(_DEBUG_FLAG.search(text))
@@ -262,3 +265,10 @@ class _TextReader:
         )
         message = f"{self._source}:{block.number}: {block.name}: {why}; no number is shown"
         return ReportWarning(kind, message, block.name, block.arch or None, self._source)
+
+
+def _is_two_lines(text: str, phrase: str) -> bool:
+    """Whether two lines ran together, as when two compilers write at the same time."""
+    if text.count(phrase) > 1:
+        return True
+    return text.count("info") > 1 and len(_INFO.findall(text)) > 1

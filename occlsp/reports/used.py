@@ -22,10 +22,11 @@ _MOST_CACHED = 4096
 
 
 class UsedReader:
-    """Reads such lines, most of which repeat each other."""
+    """Reads such lines, whose items repeat each other."""
 
     def __init__(self) -> None:
-        self._cache: dict[tuple[str, bool], Numbers] = {}
+        self._items: dict[str, tuple[str, int] | None] = {}
+        self._banks: dict[str, dict[str, int]] = {}
 
     def read(self, items: str, *, complete: bool) -> Numbers:
         """The numbers of "32 registers, used 1 barriers, …".
@@ -33,34 +34,48 @@ class UsedReader:
         Absent shared memory is 0 in a whole line. In one that is cut off, or that has something
         unknown in it, what is absent is not known.
         """
-        key = (items, complete)
-        numbers = self._cache.get(key)
-        if numbers is None:
-            if len(self._cache) >= _MOST_CACHED:
-                self._cache.clear()
-            numbers = self._cache[key] = _read(items, complete=complete)
-        return numbers
+        if len(self._items) > _MOST_CACHED:
+            self._items.clear()
+        values: dict[str, int] = {}
+        whole = complete or _LAST_ITEM.search(items) is not None
+        for item in items.split(","):
+            if item not in self._items:
+                self._items[item] = _read_item(item)
+            named = self._items[item]
+            if named is None:
+                whole = False
+            else:
+                values[named[0]] = named[1]
+        return Numbers(
+            registers=values.pop("registers"),
+            static_smem=values.pop("smem", 0 if whole else None),
+            barriers=values.pop("barriers", None),
+            stack=values.pop("stack", None),
+            cumulative_stack=values.pop("cumulative", None),
+            cmem=self._shared(values),
+        )
+
+    def _shared(self, values: dict[str, int]) -> dict[str, int]:
+        """The constant banks; one object for all kernels with the same, as logs have many."""
+        values.pop("", None)
+        known = self._banks.setdefault(repr(values), values)
+        if len(self._banks) > _MOST_CACHED:
+            self._banks.clear()
+        return known
 
 
-def _read(text: str, *, complete: bool) -> Numbers:
-    values: dict[str, int] = {}
-    cmem: dict[str, int] = {}
-    whole = complete or _LAST_ITEM.search(text) is not None
-    for item in text.split(","):
-        match = _ITEM.fullmatch(item.strip())
-        if match is None:
-            whole = False
-            continue
-        for name, value in match.groupdict().items():
-            if value is not None:
-                values[name] = sum(map(int, value.split("+")))
-        if match["bank"] is not None:
-            cmem[match["bank"]] = values["bytes"]
-    return Numbers(
-        registers=values["registers"],
-        static_smem=values.get("smem", 0 if whole else None),
-        barriers=values.get("barriers"),
-        stack=values.get("stack"),
-        cumulative_stack=values.get("cumulative"),
-        cmem=cmem,
-    )
+def _read_item(text: str) -> tuple[str, int] | None:
+    """Name and value of one item; of a constant bank the name is its number, of others ""."""
+    match = _ITEM.fullmatch(text.strip())
+    if match is None:
+        return None
+    if match["bank"] is not None:
+        return match["bank"], _sum(match["bytes"])
+    for name, value in match.groupdict().items():
+        if value is not None:
+            return name, _sum(value)
+    return "", 0
+
+
+def _sum(text: str) -> int:
+    return sum(map(int, text.split("+")))
