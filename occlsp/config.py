@@ -97,6 +97,10 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     reports: Annotated[
         tuple[str, ...], Meta(description="Globs of logs, objects and cubins to read.")
     ] = ()
+    measurements: Annotated[
+        tuple[str, ...],
+        Meta(description="Globs of measured runs: Nsight Compute CSV, NVBench JSON, JSON lines."),
+    ] = ()
     trusted: Annotated[
         bool | None,
         Meta(description="Whether the compiler may run. Never taken from occlsp.toml."),

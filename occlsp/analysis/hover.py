@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from occlsp.analysis import join, present
+from occlsp.analysis.advice.measured_kernel import measured_lines
 from occlsp.analysis.gpus import gpu_on
 from occlsp.analysis.join import KernelJoin, LaunchJoin, Row
 from occlsp.analysis.results import Hover
@@ -96,6 +97,7 @@ def launch_text(snapshot: Snapshot, launch: LaunchJoin) -> str:
             *present.spills_line(row.entry),
             *present.notes(row, gpu),
         ],
+        measured_lines(snapshot, row, case),
         _others(snapshot, launch.rows),
         whatif_table(snapshot, row, case),
         [_footer(snapshot, row)],
@@ -130,6 +132,7 @@ def kernel_text(snapshot: Snapshot, kernel: KernelJoin) -> str:
             *present.spills_line(row.entry),
             *present.notes(row, None),
         ],
+        measured_lines(snapshot, row, case),
         present.instances_table(entries),
         _others(snapshot, kernel.rows),
         whatif_table(snapshot, row, case),

@@ -75,6 +75,8 @@ class Fix:
     is_preferred: bool = False
     disabled: str | None = None
     kind: Literal["quickfix", "refactor.rewrite"] = "quickfix"
+    is_trusted: bool | None = None
+    """Whether measurements of the kernel bear the model's ranking out; None: too few are known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.architecture import DEFAULT, Architectures
 from occlsp.analysis.entries import EntryIndex
 from occlsp.analysis.freshness import History
@@ -35,6 +36,8 @@ class Snapshot:
     trust: Trust = "unknown"
     whatif: tuple[WhatIf, ...] = ()
     """The compiler's answers at hand, for hovers and titles."""
+    measured: Measured = field(default_factory=Measured)
+    """Measured runs (setting `measurements`)."""
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed from exactly this state."""
 
@@ -101,6 +104,10 @@ class Snapshot:
     def with_whatif(self, rows: tuple[WhatIf, ...]) -> Snapshot:
         """After the compiler answered; the rows replace those at hand."""
         return self._with(whatif=rows)
+
+    def with_measured(self, measured: Measured) -> Snapshot:
+        """After measurements arrived, changed or went."""
+        return self._with(measured=measured)
 
     def _with(self, **changes: Any) -> Snapshot:
         return replace(self, memo={}, **changes)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.architecture import Architectures, choose
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
@@ -101,6 +102,7 @@ def _project(
     if request.compile:
         reports += compiled(request, root, settings, architectures, wanted, problems, progress)
     snapshot = snapshot.with_architectures(architectures).with_reports(tuple(reports))
+    snapshot = snapshot.with_measured(_measured(root, settings, problems))
     return Project(root, snapshot, tuple(wanted), tuple(dict.fromkeys(problems.lines)))
 
 
@@ -195,6 +197,18 @@ def _reports(
         if not report.entries:
             problems.lines += [w.message for w in report.warnings if w.entry is None]
     return found
+
+
+def _measured(root: Path, settings: Settings, problems: _Problems) -> Measured:
+    """The runs in the files that the setting `measurements` names."""
+    if not settings.measurements:
+        return Measured()
+    from occlsp.analysis.advice.measurements.read import read_files
+    from occlsp.reports.discover import discover
+
+    found, told = read_files(discover(root, settings.measurements).files)
+    problems.lines += told
+    return Measured.of(found)
 
 
 def _architectures(

@@ -69,7 +69,8 @@ class Background:
 
     def start(self) -> None:
         """Begins to watch, and asks for the GPUs."""
-        globs = [g for f in self._session.folders.values() for g in f.snapshot.settings.reports]
+        known = [folder.snapshot.settings for folder in self._session.folders.values()]
+        globs = [glob for one in known for glob in (*one.reports, *one.measurements)]
         self._server.spawn(self._watch.start(globs))
         self._server.spawn(self._ask_for_gpus())
 
@@ -196,10 +197,15 @@ class Background:
     async def _survey(self, folder: Folder, work: Work) -> None:
         settings = folder.snapshot.settings
         request = tasks.SurveyRequest(
-            folder.path, settings.reports, settings.compile.commands, dict(folder.stamps)
+            folder.path,
+            settings.reports,
+            settings.measurements,
+            settings.compile.commands,
+            dict(folder.stamps),
         )
         came: dict[str, Report] = {}
         gone: list[str] = []
+        watched: set[str] = set()
         page = tasks.Page()
         while not page.is_last:
             page = await self._worker.call(f"{tasks.__name__}:survey", request, tasks.Page)
@@ -208,7 +214,10 @@ class Background:
             if page.build is not None:
                 folder.take_build(page.build)
             if page.watched is not None:
-                folder.watched = frozenset(page.watched)
+                watched.update(page.watched)
+                folder.watched = frozenset(watched)
+            if page.measured is not None:
+                folder.take_measured(page.measured)
             if page.left_out:
                 log.warning("%s: %d more report files are not read", folder.path, page.left_out)
             if page.said:

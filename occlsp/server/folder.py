@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.architecture import choose
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
@@ -22,6 +23,7 @@ from occlsp.server.sources import FolderSources
 from occlsp.server.tasks import Build, is_cached
 
 if TYPE_CHECKING:
+    from occlsp.analysis.advice.measurements.facts import Measurement
     from occlsp.analysis.whatif import WhatIf
     from occlsp.reports.local_gpus import LocalGpu
     from occlsp.server.documents import Document
@@ -174,6 +176,11 @@ class Folder:
             self.snapshot = self.snapshot.with_whatif(())  # of what was compiled before
         self.snapshot = self.snapshot.with_reports(tuple(self.reports.values()))
         self.choose_architectures()
+
+    def take_measured(self, found: tuple[Measurement, ...]) -> None:
+        """Takes the measured runs in, in place of those known."""
+        if found != self.snapshot.measured.measurements:
+            self.snapshot = self.snapshot.with_measured(Measured.of(found))
 
 
 def _tells(report: Report) -> bool:

@@ -6,6 +6,7 @@ the rest of an answer until the next page of it is asked for.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from occlsp.analysis.advice.measurements.facts import Measurement
+from occlsp.analysis.advice.measurements.read import read_files
 from occlsp.reports.cache import Cache
 from occlsp.reports.compile_commands import CompileCommands, find, load
 from occlsp.reports.discover import discover
@@ -21,6 +24,10 @@ from occlsp.reports.flags import Filtered
 from occlsp.reports.local_gpus import LocalGpu, local_gpus
 from occlsp.reports.read import read_report
 from occlsp.reports.worker import Control
+
+log = logging.getLogger("occlsp.tasks")
+
+log = logging.getLogger("occlsp.tasks")
 
 PAGE_SECONDS = 0.2
 PAGE_ENTRIES = 400
@@ -37,6 +44,7 @@ class SurveyRequest:
 
     root: str
     globs: tuple[str, ...] = ()
+    measurements: tuple[str, ...] = ()
     commands: str | None = None
     known: dict[str, Stamp] = field(default_factory=dict)
     next_page: bool = False
@@ -73,6 +81,8 @@ class Page:
     build: Build | None = None
     watched: tuple[str, ...] | None = None
     """Files and folders whose change means another survey."""
+    measured: tuple[Measurement, ...] | None = None
+    """All measured runs."""
     gone: tuple[str, ...] = ()
     """Known files that are no more among those to read."""
     left_out: int = 0
@@ -109,12 +119,17 @@ def _joined(page: Page, more: Page) -> Page:
     return Page(
         page.reports + more.reports,
         more.build or page.build,
-        more.watched if more.watched is not None else page.watched,
+        _both(page.watched, more.watched),
+        more.measured if more.measured is not None else page.measured,
         page.gone + more.gone,
         page.left_out + more.left_out,
         more.said or page.said,
         more.is_last,
     )
+
+
+def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return (one or ()) + (other or ()) if one is not None or other is not None else None
 
 
 def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
@@ -132,7 +147,27 @@ def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
         stamp = _stamp(file)
         if stamp is not None and request.known.get(str(file)) != stamp:
             yield Page(said=file.name)
-            yield from _parts(str(file), stamp, read_report(file))
+            yield from _parts(str(file), stamp, _read(file))
+    yield _measured(root, request.measurements)
+
+
+def _measured(root: Path, globs: tuple[str, ...]) -> Page:
+    if not globs:
+        return Page(measured=())
+    found = discover(root, globs)
+    measured, problems = read_files(found.files)
+    for problem in problems:
+        log.warning("%s", problem)
+    watched = (*found.files, *found.folders)
+    return Page(measured=measured, watched=tuple(str(path) for path in watched))
+
+
+def _read(file: Path) -> Report:
+    try:
+        return read_report(file)
+    except Exception:  # a fault in one file costs that one
+        log.exception("%s cannot be read", file)
+        return Report(str(file))
 
 
 def _parts(path: str, stamp: Stamp, report: Report) -> Iterator[Page]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from occlsp.analysis import join
+from occlsp.analysis.advice.measured_kernel import gated
 from occlsp.analysis.findings.table import findings, is_silent
 from occlsp.analysis.fixes import block_size, launch_bounds, min_blocks, opt_in, partial_warp
 from occlsp.analysis.results import Fix
@@ -42,7 +43,8 @@ def _launches(snapshot: Snapshot, path: str, span: Span) -> Iterator[Fix]:
             continue
         site = LaunchSite(path, launch)
         yield from opt_in.fixes(snapshot, site)
-        yield from block_size.fixes(snapshot, site)
+        row = block_size.current(snapshot, site)
+        yield from (gated(snapshot, row, fix) for fix in block_size.fixes(snapshot, site))
         yield from launch_bounds.launch_fixes(snapshot, site)
         yield from partial_warp.fixes(snapshot, site)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import median_low
 from typing import Literal
 
 Triple = tuple[int, int, int]
@@ -110,8 +109,8 @@ def _joined(group: Sequence[Measurement]) -> Measurement:
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median_low(known) if known else None
+    known = sorted(value for value in values if value is not None)
+    return known[(len(known) - 1) // 2] if known else None
 
 
 def triple(value: object) -> Triple | None:

@@ -30,6 +30,21 @@ def read_file(path: str | Path) -> Read:
     return read_text(decoded(data), str(path))
 
 
+def read_files(paths: Iterable[str | Path]) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """The measurements in several files, and what could not be read, one line each."""
+    found: list[Measurement] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            read = read_file(path)
+        except NoMeasurements as error:
+            problems.append(str(error))
+            continue
+        found += read.measurements
+        problems += read.problems
+    return tuple(found), tuple(problems)
+
+
 def decoded(data: bytes) -> str:
     """Text of UTF-8, or of UTF-16 as a redirect on Windows writes it; never raises."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
