@@ -45,6 +45,9 @@ def command(reports_dir: Path | None, verbose: bool, command: tuple[str, ...]) -
     if not words:
         raise click.UsageError("which compiler? For example: occlsp record -- nvcc -c a.cu")
     started = time.time()
+    # An interrupt goes to the compiler too, and it decides; with a handler of ours (and not
+    # "ignored", which it would inherit) we outlive it.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         # Without a pipe between, so that the compiler sees the terminal that it would see.
         process = subprocess.Popen(words)
@@ -53,7 +56,7 @@ def command(reports_dir: Path | None, verbose: bool, command: tuple[str, ...]) -
         sys.exit(NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_FOUND - 1)
     from occlsp.reports import record  # while the compiler runs
 
-    status = _wait(process)
+    status = process.wait()
     if status == 0:
         try:
             for built in record.products(words, Path.cwd()):
@@ -63,13 +66,6 @@ def command(reports_dir: Path | None, verbose: bool, command: tuple[str, ...]) -
             if verbose:
                 click.echo(f"occlsp record: {error}", err=True)
     _end_like(status)
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    """The compiler's status; an interrupt goes to it too, and it decides."""
-    while True:
-        with contextlib.suppress(KeyboardInterrupt):
-            return process.wait()
 
 
 def _record(built: Built, folder: Path | None, started: float, *, is_verbose: bool) -> None:

@@ -67,7 +67,7 @@ def _built(values: dict[str, str], sources: list[str], directory: Path) -> Itera
     is_debug = bool(values.keys() & {"G", "device-debug", "cuda-noopt-device-debug"})
     listed = values.get("MF", values.get("dependency-output"))
     dependencies = directory / listed if listed else None
-    if output is not None:
+    if output:
         unit = directory / sources[0] if len(sources) == 1 else directory / output
         yield Built(directory / output, unit, is_debug, dependencies)
         return
