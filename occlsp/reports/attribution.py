@@ -19,6 +19,7 @@ from typing import NamedTuple
 _PATIENCE = 64
 """Lines of the compilers that a begun block waits for its rest, before it counts as cut off."""
 _MOST_PENDING = 100_000
+_MOST_LOST = 10_000
 
 
 class Numbers(NamedTuple):
@@ -149,7 +150,7 @@ class Attribution:
         self._want_used = [other for other in self._want_used if other is not block]
         self._want_stack = [other for other in self._want_stack if other is not block]
         if block.ambiguous:
-            self.lost.append(block)
+            self._lose(block)
         elif block.missing is not None:
             self._weak.append(block)
         else:
@@ -166,13 +167,13 @@ class Attribution:
         for block in self._weak:
             if block.missing in self._seen:
                 block.ambiguous = True
-                self.lost.append(block)
+                self._lose(block)
             else:
                 self.functions.pop(block.name, None)
                 yield block
         self._give_up([*self._want_stack, *self._want_used])
         for name, known in self._announced.items():
-            self.lost.append(Block(name, known.archs[0], known.number, ambiguous=known.mixed))
+            self._lose(Block(name, known.archs[0], known.number, ambiguous=known.mixed))
 
     def _step(self, kind: str) -> None:
         self._seen.add(kind)
@@ -188,7 +189,13 @@ class Attribution:
         return [block for block in blocks if block.opened >= oldest]
 
     def _give_up(self, blocks: Iterable[Block]) -> None:
-        self.lost += (block for block in blocks if not block.is_function)
+        for block in blocks:
+            if not block.is_function:
+                self._lose(block)
+
+    def _lose(self, block: Block) -> None:
+        if len(self.lost) < _MOST_LOST:
+            self.lost.append(block)
 
     def _is_cut_off(self, name: str) -> bool:
         few = len(self._announced) <= _PATIENCE
@@ -219,7 +226,8 @@ class Attribution:
         if len(blocks) == 1 and not mixed:
             return blocks[0]
         _confuse(blocks)
-        self.lost += blocks
+        for block in blocks:
+            self._lose(block)
         return None
 
 

@@ -8,34 +8,58 @@ in one log): all are kept, as candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from occlsp.reports.facts import Entry, Report
 
-_Groups = dict[str | None, dict[str, list[Entry] | Entry]]
-"""By architecture, by name: one entry, or several. Nested, since logs have many entries."""
+_MOST_VARIANTS = 64
+"""Different entries of one name and architecture in one source that are kept."""
+
+
+class EntrySet:
+    """Entries by architecture and name; what is added again, as logs repeat it, is kept once."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str | None, dict[str, list[Entry] | Entry]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Adds an entry, unless it is there."""
+        by_name = self._groups.setdefault(entry.arch, {})
+        known = by_name.setdefault(entry.entry, entry)
+        if isinstance(known, list):
+            if len(known) < _MOST_VARIANTS and not any(_same(entry, other) for other in known):
+                known.append(entry)
+        elif known is not entry and not _same(entry, known):
+            by_name[entry.entry] = [known, entry]
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for by_name in self._groups.values():
+            for group in by_name.values():
+                if isinstance(group, list):
+                    yield from group
+                else:
+                    yield group
+
+    def merged(self) -> Iterator[Entry]:
+        """One for each kernel and architecture, in the order of first appearance."""
+        for by_name in self._groups.values():
+            for group in by_name.values():
+                if isinstance(group, list):
+                    yield from _merge_group(group)
+                else:
+                    yield group
 
 
 def merge_entries(entries: Iterable[Entry]) -> list[Entry]:
-    """Merges the entries of one source. In the order of the architectures' first appearance."""
-    groups: _Groups = {}
+    """Merges the entries of one source, architecture by architecture."""
+    kept = EntrySet()
     for entry in entries:
-        _add(groups, entry)
-    merged: list[Entry] = []
-    for by_name in groups.values():
-        for group in by_name.values():
-            merged += _merge_group(group) if isinstance(group, list) else [group]
-    return merged
-
-
-def _add(groups: _Groups, entry: Entry) -> None:
-    by_name = groups.setdefault(entry.arch, {})
-    known = by_name.setdefault(entry.entry, entry)
-    if isinstance(known, list):
-        known.append(entry)
-    elif known is not entry:
-        by_name[entry.entry] = [known, entry]
+        kept.add(entry)
+    return list(kept.merged())
 
 
 def merge_reports(reports: Iterable[Report]) -> list[Entry]:
@@ -60,19 +84,9 @@ def merge_reports(reports: Iterable[Report]) -> list[Entry]:
 def _merge_group(group: list[Entry]) -> list[Entry]:
     if not all(entry.debug for entry in group):
         group = [entry for entry in group if not entry.debug]
-    linked = _distinct(entry for entry in group if entry.linked)
-    compiled = _distinct(entry for entry in group if not entry.linked)
-    if not linked:
-        return compiled
-    return [_with_spills(entry, compiled) for entry in linked]
-
-
-def _distinct(entries: Iterable[Entry]) -> list[Entry]:
-    kept: list[Entry] = []
-    for entry in entries:
-        if not any(_same(entry, other) for other in kept):
-            kept.append(entry)
-    return kept
+    linked = [entry for entry in group if entry.linked]
+    compiled = [entry for entry in group if not entry.linked]
+    return [_with_spills(entry, compiled) for entry in linked] or compiled
 
 
 def _same(one: Entry, other: Entry) -> bool:

@@ -15,11 +15,14 @@ from occlsp.reports.attribution import Attribution, Block, Stack
 from occlsp.reports.dumps import DumpReader, arch_in_name, without_reserve
 from occlsp.reports.facts import Entry, Report, ReportWarning
 from occlsp.reports.loglines import Line, read_lines
-from occlsp.reports.merge import merge_entries
+from occlsp.reports.merge import EntrySet, merge_entries
 from occlsp.reports.toolwarnings import read_warning
 from occlsp.reports.used import UsedReader
 
 _MOST_WARNINGS = 10_000
+_MOST_LANES = 1_000
+_MOST_OF_A_UNIT = 4_096
+"""Entries of one ptxas that wait for what its form says of all of them."""
 
 _COMPILING = re.compile(r"Compiling entry function '(.+)' for '(\w+)'$")
 _PROPERTIES = re.compile(r"Function properties for (?!')(.+)$")
@@ -69,8 +72,8 @@ class _Unit:
     """A device function has a compile time of its own: `-rdc` or `-G`."""
     final: bool = False
     """Shared memory or a cumulative stack is told, which `-rdc` compiles leave to the linker."""
-    entries: list[int] = field(default_factory=list)
-    """Indices of those that this ptxas told of, as long as its form decides about them."""
+    entries: list[Entry] = field(default_factory=list)
+    """Those that this ptxas told of, as long as its form decides about them."""
 
 
 class _Lane:
@@ -88,8 +91,8 @@ class _TextReader:
         self._source = source
         self._time = time
         self._lanes: dict[str, _Lane] = {}
-        self._compiled: list[Entry] = []
-        self._linked: list[Entry] = []
+        self._compiled = EntrySet()
+        self._linked = EntrySet()
         self._warnings: list[ReportWarning] = []
         self._dumps = DumpReader(source, time)
         self._numbers = UsedReader()
@@ -98,7 +101,8 @@ class _TextReader:
         """Takes the next line."""
         lane = self._lanes.get(line.lane)
         if lane is None:
-            lane = self._lanes[line.lane] = _Lane()
+            name = line.lane if len(self._lanes) < _MOST_LANES else ""
+            lane = self._lanes.setdefault(name, _Lane())
         text = line.text
         phrases = [phrase for phrase in _PHRASES if phrase in text]
         if not phrases:
@@ -145,13 +149,14 @@ class _TextReader:
         link = lane.links.get(match.group(2))
         block = link.used(numbers) if link is not None else None
         if block is not None:
-            self._linked.append(self._entry(block, _Unit()))
+            self._linked.add(self._entry(block, _Unit()))
 
     def _add(self, unit: _Unit, block: Block) -> None:
         entry = self._entry(block, unit)
         unit.final |= bool(entry.static_smem or entry.cumulative_stack)
-        unit.entries.append(len(self._compiled))
-        self._compiled.append(entry)
+        unit.entries.append(entry)
+        if len(unit.entries) >= _MOST_OF_A_UNIT:
+            self._settle(unit)
 
     def _entry(self, block: Block, unit: _Unit) -> Entry:
         used, stack = block.used, block.stack
@@ -209,15 +214,13 @@ class _TextReader:
         if unit.timed_function and not lane.mixed:
             unit.debug |= unit.final
             unit.separate |= not unit.final
-        if unit.debug or unit.separate:
-            for index in unit.entries:
-                entry = self._compiled[index]
-                smem = None if unit.separate and not entry.static_smem else entry.static_smem
-                self._compiled[index] = replace(
-                    entry, debug=unit.debug, linked=not unit.separate, static_smem=smem
-                )
-        unit.entries = []
+        self._settle(unit)
         unit.timed_function = unit.final = False
+
+    def _settle(self, unit: _Unit) -> None:
+        for entry in unit.entries:
+            self._compiled.add(_as_built(entry, unit))
+        unit.entries = []
 
     def report(self) -> Report:
         """Everything that was read."""
@@ -231,7 +234,8 @@ class _TextReader:
                 self._warnings += map(self._lost, attribution.lost[:_MOST_WARNINGS])
         self._dumps.flush()
         functions.update(dict.fromkeys(self._dumps.functions))
-        entries = merge_entries(self._entries())
+        joined = bool(self._linked or self._dumps.entries)
+        entries = merge_entries(self._entries()) if joined else list(self._compiled.merged())
         for entry in entries:
             functions.pop(entry.entry, None)
         return Report(self._source, tuple(entries), tuple(self._warnings), tuple(functions))
@@ -265,6 +269,14 @@ class _TextReader:
         )
         message = f"{self._source}:{block.number}: {block.name}: {why}; no number is shown"
         return ReportWarning(kind, message, block.name, block.arch or None, self._source)
+
+
+def _as_built(entry: Entry, unit: _Unit) -> Entry:
+    """The entry with what is known of its build by now."""
+    if not (unit.debug or unit.separate):
+        return entry
+    smem = None if unit.separate and not entry.static_smem else entry.static_smem
+    return replace(entry, debug=unit.debug, linked=not unit.separate, static_smem=smem)
 
 
 def _is_two_lines(text: str, phrase: str) -> bool:
