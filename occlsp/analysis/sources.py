@@ -276,10 +276,27 @@ def _fitting(found: list[KernelSite], launch: Launch) -> list[KernelSite]:
     if launch.api == "<<<>>>":
         count = len(launch.arguments)
         found = [k for k in found if _takes(k.kernel, count)] or found
+    given = len(launch.template_args)
+    found = [k for k in found if _can_be_given(k.kernel, given)] or found
     if launch.template_args_known is not None:
         exact = [k for k in found if k.kernel.template_arguments == launch.template_args_known]
         found = exact or [k for k in found if k.kernel.template_arguments is None] or found
     return found
+
+
+def _can_be_given(kernel: Kernel, count: int) -> bool:
+    """Whether so many template arguments can be written: the rest has defaults or is deduced,
+    which a number that no parameter's type holds cannot be."""
+    parameters = kernel.template_parameters
+    if any(parameter.is_pack for parameter in parameters):
+        return True
+    types = " ".join(kernel.parameters)
+    return count <= len(parameters) and all(
+        parameter.default is not None
+        or parameter.kind in ("typename", "class", "template")
+        or (parameter.name is not None and parameter.name in types)
+        for parameter in parameters[count:]
+    )
 
 
 def _takes(kernel: Kernel, count: int) -> bool:

@@ -440,3 +440,18 @@ void init() {
     assert found == [(3, "block-too-large"), (4, "dynamic-smem-opt-in")]
     without = made.without_file("/ws/setup.cu")
     assert [f.code for f in findings(without, "/ws/run.cu")].count("dynamic-smem-opt-in") == 2
+
+
+def test_overloads_are_told_apart_by_their_template_arguments() -> None:
+    check(
+        """
+template <int N, int M> __global__ void __launch_bounds__(N) k(float* p) { p[M] = 1; }
+template <int R, int N, int M> __global__ void __launch_bounds__(N) k(float* p) { p[M] = R; }
+void run(float* p) {
+    k<8, 256, 32><<<4, 256>>>(p);
+    k<256, 32><<<4, 256>>>(p);
+    k<128, 32><<<4, 256>>>(p);
+//            ^^^^^^^^^^^^ error exceeds-launch-bounds: 256 threads per block, above the 128
+}
+"""
+    )
