@@ -37,6 +37,7 @@ MARK = b"occlsp-cache-%d\n" % VERSION
 MAX_BYTES = 1 << 30
 VARIANTS = 4
 """Contents of the includes that are kept a key: going to a branch and back compiles nothing."""
+STORES_A_SWEEP = 64
 TOUCH_SECONDS = 3600.0
 """A hit renews a file's time for the housekeeping, but not with every hit."""
 
@@ -106,7 +107,8 @@ class Cache:
         self.root = directory / f"v{VERSION}"
         self.max_bytes = max_bytes
         self.digests = Digests()
-        self._until_sweep = 0
+        # By chance, so that many short processes (a recorded build) sweep now and then, too.
+        self._until_sweep = os.urandom(1)[0] % STORES_A_SWEEP
         self._index: dict[Path, tuple[int, Latest | None]] = {}
         self._is_writable = True
 
@@ -345,7 +347,7 @@ class Cache:
         """Looking at the size of everything takes a while, so now and then only."""
         self._until_sweep -= 1
         if self._until_sweep < 0:
-            self._until_sweep = 64
+            self._until_sweep = STORES_A_SWEEP
             self.sweep()
 
 

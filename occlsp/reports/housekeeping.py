@@ -11,8 +11,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 log = logging.getLogger("occlsp.cache")
 
 ROOM = 0.8
@@ -70,6 +68,8 @@ def _remove_strays(folder: Path) -> None:
 
 def _is_stray(path: Path) -> bool:
     """Names start with the writer's process id; one that runs may still be at it."""
+    import psutil  # strays are rare
+
     owner = path.name.split("-")[0]
     if not owner.isdigit():
         return True
