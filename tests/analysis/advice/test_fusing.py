@@ -25,7 +25,7 @@ FUSED = Fused(40, 0, 256, bytes_with=20, bytes_without=12, operations=3)
 
 
 def test_the_limits_of_the_architecture() -> None:
-    assert BOUNDS == Bounds(255, 232448, 1.05)
+    assert Bounds(255, 232448, 1.05) == BOUNDS
     assert Bounds.of(ROW, 128, 1024, 1.5) == Bounds(128, 1024, 1.5)
 
 
