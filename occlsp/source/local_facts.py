@@ -23,6 +23,7 @@ from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.resolve import Bindings, FunctionFacts, Origin, function_facts
+from occlsp.source.reuse import Kept, Memory, Reuse, texts
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
@@ -40,41 +41,70 @@ class LocalFacts:
     macros_may_set_attributes: bool = False
     asks_callers: bool = False
     """Other files that call this one's functions may change what is known of it."""
+    memory: Memory | None = None
+    """For the next reading of the file, where it is open."""
 
 
-def local_facts(path: str, syntax: FileSyntax, view: View, callers: Callers) -> LocalFacts:
-    """Reads all of a file's kernels, launches and attribute calls."""
-    asked = False
+def local_facts(
+    path: str,
+    syntax: FileSyntax,
+    view: View,
+    callers: Callers,
+    environment: bytes = b"",
+    before: Memory | None = None,
+) -> LocalFacts:
+    """Reads all of a file's kernels, launches and attribute calls.
+
+    `before` is what an earlier reading kept, `environment` says what it depends on: what the
+    edit between them left alone is taken from there.
+    """
+    kept = Memory(environment, syntax)
+    reuse = Reuse(path, before, environment, syntax)
     users = frozenset().union(*(index.dynamic_users for index in view.indexes))
     memory = SharedMemory(path, syntax, view, users)
-    kernels = tuple((raw, kernel_facts(raw, path, syntax, view, memory)) for raw in syntax.kernels)
+    kernels = []
+    for raw in syntax.kernels:
+        conditions = texts(raw.conditions)
+        known = reuse.find("kernels", raw.span, conditions)
+        if known is None:
+            known = Kept(kernel_facts(raw, path, syntax, view, memory), conditions)
+        assert isinstance(known.facts, Kernel)
+        kept.kernels[raw.span] = known
+        kernels.append((raw, known.facts))
     origin = Origin(path, syntax, view)
     found = FunctionFacts()
     inside, outside = macro_uses(origin)
     for index, launches, calls in by_function(syntax, inside):
-        within = inside.get(index, []) if index is not None else []
-        facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
-        if index is not None and wants_callers(facts, syntax.functions[index]):
-            asked = True
-            given = callers.bindings(origin, index)
+        if index is None:
+            found.add(function_facts(origin, None, launches, calls, no_callers(origin)))
+            continue
+        function = syntax.functions[index]
+        conditions = texts(function.conditions)
+        known = reuse.find("functions", function.span, conditions)
+        if known is None:
+            within = inside.get(index, [])
+            facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
+            asks = wants_callers(facts, function)
+            given = callers.bindings(origin, index) if asks else None
             if given is not None:
                 bound = known_callers(given)
                 facts = function_facts(origin, index, launches, calls, bound, within)
-        found.launches += facts.launches
-        found.attributes += facts.attributes
-    made: list[tuple[RawKernel, Kernel]] = []
+            known = Kept(facts, conditions, function.name, asks)
+        assert isinstance(known.facts, FunctionFacts)
+        kept.functions[function.span] = known
+        found.add(known.facts)
     for use in outside:
         for expansion in expand(use, masked_text(syntax, use), view, wrapped=False):
-            made += namespace_expansion(origin, expansion, found)
-    kernels = (*kernels, *made)
+            kernels += namespace_expansion(origin, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
     return LocalFacts(
-        kernels,
+        tuple(kernels),
         tuple(found.launches),
         tuple(found.attributes),
         ignores(syntax.text),
         any(index.macro_sets_attributes for index in view.indexes),
-        asked,
+        any(item.asked_callers for item in kept.functions.values()),
+        kept,
     )
 
 
@@ -120,36 +150,48 @@ def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
             outside.append(use)
         elif use.span.start > syntax.functions[index].body.start:
             inside.setdefault(index, []).append(use)
+    written: dict[int, list[int]] = {}
     for launch in syntax.launches:
         if launch.function is not None and launch.in_macro is None:
-            outer = around(origin, launch)
-            if outer is not None:
-                _take(inside.setdefault(launch.function, []), outer)
+            written.setdefault(launch.function, []).append(launch.span.start)
+    for index, positions in written.items():
+        for outer in around(origin, syntax.functions[index].body, positions):
+            _take(inside.setdefault(index, []), outer)
     return inside, outside
 
 
-def around(origin: Origin, launch: RawLaunch) -> Use | None:
-    """The outermost macro of the view in whose arguments a launch stands."""
-    syntax = origin.syntax
-    function = syntax.functions[launch.function or 0]
-    start = function.body.start
-    code = syntax.code
-    position = launch.span.start
-    found: Use | None = None
-    depth = 0
-    for index in range(position - 1, max(start, position - 20_000), -1):
-        char = code[index]
-        if char == 0x29:
-            depth += 1
-        elif char == 0x28:
-            if depth:
-                depth -= 1
-                continue
-            word = _LAST.search(code, max(start, index - 80), index)
-            if word is not None and dispatching_macros(origin.view, [word[1].decode()]):
-                end = arguments_end(code, word.end(1))
-                found = Use(word[1].decode(), Span(*word.span(1)), end)
-    return found
+def around(origin: Origin, body: Span, positions: list[int]) -> list[Use]:
+    """The outermost macros of the view in whose arguments the launches of a body stand."""
+    code = origin.syntax.code
+    pending = sorted(positions, reverse=True)
+    opened: list[int] = []
+    found: dict[int, Use | None] = {}
+    for match in _BRACKETS.finditer(code, body.start, pending[0]):
+        while pending and pending[-1] < match.start():
+            pending.pop()
+            for opening in opened:
+                if opening not in found:
+                    found[opening] = _use_at(origin, opening, body.start)
+        if match.group() == b"(":
+            opened.append(match.start())
+        elif opened:
+            opened.pop()
+    for opening in opened if pending else ():
+        if opening not in found:
+            found[opening] = _use_at(origin, opening, body.start)
+    return [use for _, use in sorted(found.items()) if use is not None]
+
+
+def _use_at(origin: Origin, opening: int, start: int) -> Use | None:
+    """The use of a macro that makes blocks or constants, whose bracket opens here."""
+    code = origin.syntax.code
+    word = _LAST.search(code, max(start, opening - 80), opening)
+    if word is None or not dispatching_macros(origin.view, [word[1].decode()]):
+        return None
+    return Use(word[1].decode(), Span(*word.span(1)), arguments_end(code, word.end(1)))
+
+
+_BRACKETS = re.compile(rb"[()]")
 
 
 def _take(taken: list[Use], use: Use) -> None:
@@ -171,8 +213,7 @@ def namespace_expansion(
     inner = Origin(origin.path, syntax, origin.view, expansion)
     for index, launches, calls in by_function(syntax, {}):
         facts = function_facts(inner, index, launches, calls, no_callers(inner))
-        found.launches += facts.launches
-        found.attributes += facts.attributes
+        found.add(facts)
     users = frozenset().union(*(index.dynamic_users for index in origin.view.indexes))
     memory = SharedMemory(origin.path, syntax, origin.view, users)
     made = []

@@ -90,6 +90,11 @@ class FunctionFacts:
     launches: list[Launch] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
 
+    def add(self, other: FunctionFacts) -> None:
+        """Takes in what another function contributes."""
+        self.launches += other.launches
+        self.attributes += other.attributes
+
 
 Item = RawLaunch | RawCall | Use
 
@@ -384,7 +389,7 @@ class Collector:
             grid_what = self.evaluated(grid_expr, scope)
             block_what = self.evaluated(block_expr, scope)
             memory_what = self.evaluated(memory_expr, scope) if memory_expr.text.strip() else _ZERO
-        block = shown.value3(block_expr, block_what, shown.written_parts(block_expr))
+        block = shown.value3(block_expr, block_what, self.parts(block_expr))
         memory = shown.value(memory_expr, memory_what, "size_t")
         expression = shown.block_expression(block_what, memory_what)
         if expression is not None:
@@ -397,7 +402,7 @@ class Collector:
             raw.span,
             raw.config_span,
             raw.api,
-            shown.value3(grid_expr, grid_what, shown.written_parts(grid_expr)),
+            shown.value3(grid_expr, grid_what, self.parts(grid_expr)),
             block,
             memory,
             kernel_known=callee.known,
@@ -428,9 +433,22 @@ class Collector:
     def evaluated(self, expr: Expr, scope: StaticScope) -> Abstract:
         if not expr.text.strip():
             return unknown("not given")
-        where = self.origin.path if self.origin.expansion is None else None
+        where = self.origin.path if self.is_written(expr) else None
         scope.budget = Budget()
         return evaluate_text(expr, scope, where)
+
+    def parts(self, expr: Expr) -> tuple[Expr, ...]:
+        """The components of a `dim3` as they are written."""
+        return shown.written_parts(expr) if self.is_written(expr) else ()
+
+    def is_written(self, expr: Expr) -> bool:
+        """Whether an expression stands in the file as it is: one put together has no place."""
+        if self.origin.expansion is not None:
+            return False
+        source = self.origin.syntax.text[slice(*expr.span)]
+        return len(source) == len(expr.text) and source[:4] == expr.text[:4].encode(
+            "latin-1", "replace"
+        )
 
     def inactive(self, conditions: Sequence[Condition]) -> bool:
         return self.origin.view.macros.active(conditions, self.origin.path) is False

@@ -18,7 +18,7 @@ from occlsp.source.callers import Callers
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.includes import IncludeResolver
 from occlsp.source.local_facts import LocalFacts, local_facts
-from occlsp.source.parse import alias_names, parse
+from occlsp.source.parse import Parsed, alias_names, parse, reparse
 from occlsp.source.resolve import Origin
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import FileIndex, View, index_file
@@ -69,6 +69,8 @@ class Entry:
     errors: tuple[SourceError, ...] = ()
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
+    parsed: Parsed | None = None
+    """For open files: what an edit is read from."""
 
 
 class Workspace:
@@ -132,7 +134,8 @@ class Workspace:
     def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> Entry:
         old = self._files.get(path)
         aliases = old.aliases if old is not None else frozenset()
-        syntax = parse(text, aliases=aliases)
+        parsed = reparse(old.parsed if old is not None else None, text, aliases=aliases)
+        syntax = parsed.syntax
         index = index_file(path, syntax)
         file = Entry(
             digest,
@@ -143,9 +146,11 @@ class Workspace:
             index.exports(),
             is_open,
             aliases,
+            parsed=parsed if is_open else None,
         )
         if old is not None:
             file.local, file.local_key = old.local, old.local_key
+            file.local_version = old.local_version
         if old is not None and old.targets != file.targets:
             self._graph += 1
         self._put(path, file)
@@ -164,7 +169,7 @@ class Workspace:
             self.local(path)
         file = self._files[path]
         self._slim(path, file)
-        return replace(file, syntax=None, facts=None)
+        return replace(file, syntax=None, parsed=None, facts=None)
 
     def loaded(self) -> set[str]:
         """All files in view: those that were given, and those that they include."""
@@ -212,6 +217,9 @@ class Workspace:
     def _slim(self, path: str, file: Entry) -> None:
         if not file.is_open and self._reader is not None:
             file.syntax = None
+            file.parsed = None
+            if file.local is not None:
+                file.local.memory = None
             self._views.pop(path, None)
 
     def _load(self, path: str) -> Entry | None:
@@ -295,6 +303,13 @@ class Workspace:
             digest.update(self._files[other].exports)
         return digest.digest()
 
+    def _environment(self, path: str) -> bytes:
+        """Digest of all that a file's functions see besides their own text."""
+        digest = blake2b(digest_size=16)
+        for other in self.closure(path):
+            digest.update(self._files[other].exports)
+        return digest.digest()
+
     def _view(self, path: str) -> View:
         closure = self.closure(path)
         digest = blake2b(digest_size=16)
@@ -326,7 +341,19 @@ class Workspace:
         if syntax is None:
             return None
         version = self._version
-        file.local = local_facts(path, syntax, self._view(path), Callers(self._calling))
+        same_callers = file.local_version == self._version - 1
+        before = file.local.memory if file.local is not None and same_callers else None
+        local = local_facts(
+            path,
+            syntax,
+            self._view(path),
+            Callers(self._calling),
+            self._environment(path),
+            before,
+        )
+        if not file.is_open:
+            local.memory = None
+        file.local = local
         for other in self._borrowed:
             if other != path and other in self._files:
                 self._slim(other, self._files[other])
@@ -476,7 +503,9 @@ class Workspace:
             k: v for k, v in self.__dict__.items() if k not in ("_views", "_closures", "_resolver")
         }
         state["_files"] = {
-            path: replace(file, syntax=None if self._reader is not None else file.syntax)
+            path: replace(
+                file, parsed=None, syntax=None if self._reader is not None else file.syntax
+            )
             for path, file in self._files.items()
         }
         return state

@@ -1,0 +1,142 @@
+"""Facts of functions that an edit left alone: kept, with their offsets moved."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from occlsp.source.facts import Definition, Kernel
+from occlsp.source.resolve import FunctionFacts
+from occlsp.source.syntax import Condition, FileSyntax
+from occlsp.source.text import Span
+
+Fact = TypeVar("Fact")
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+@dataclass(slots=True)
+class Kept:
+    """One function's facts, or one kernel's, and what they depend on besides its text."""
+
+    facts: FunctionFacts | Kernel
+    conditions: tuple[str, ...]
+    name: str = ""
+    asked_callers: bool = False
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is kept of one reading of a file."""
+
+    environment: bytes
+    """Digest of all that the file sees."""
+    syntax: FileSyntax
+    functions: dict[Span, Kept] = field(default_factory=dict)
+    kernels: dict[Span, Kept] = field(default_factory=dict)
+
+
+def texts(conditions: tuple[Condition, ...]) -> tuple[str, ...]:
+    """What conditions say, wherever they stand."""
+    return tuple(condition.text for condition in conditions)
+
+
+class Reuse:
+    """Looks up what is still true after an edit."""
+
+    def __init__(
+        self, path: str, before: Memory | None, environment: bytes, syntax: FileSyntax
+    ) -> None:
+        self.path = path
+        self.before = before if before and before.environment == environment else None
+        self.touched: set[bytes] = set()
+        if self.before is None:
+            return
+        old, new = self.before.syntax.text, syntax.text
+        self.start = _common_prefix(old, new)
+        longest = min(len(old), len(new)) - self.start
+        behind = _common_suffix(old, new, longest)
+        self.end = len(new) - behind
+        self.delta = len(new) - len(old)
+        for read, end in ((self.before.syntax, len(old) - behind), (syntax, self.end)):
+            self.touched |= _words_around(read, self.start, end)
+
+    def find(self, table: str, span: Span, conditions: tuple[str, ...]) -> Kept | None:
+        """What was kept for a piece of text that did not change, moved to where it is now."""
+        if self.before is None or not (span.end <= self.start or span.start >= self.end):
+            return None
+        delta = 0 if span.end <= self.start else self.delta
+        old = Span(span.start - delta, span.end - delta)
+        kept: Kept | None = getattr(self.before, table).get(old)
+        if kept is None or kept.conditions != conditions:
+            return None
+        if kept.asked_callers and kept.name.encode() in self.touched:
+            return None
+        if self.delta == 0:
+            return kept
+        return replace(kept, facts=self.moved(kept.facts))
+
+    def moved(self, fact: Any) -> Any:
+        """A fact with its offsets in this file as they are after the edit."""
+        if isinstance(fact, Span):
+            if fact.start < self.start:
+                return fact
+            return Span(fact.start + self.delta, fact.end + self.delta)
+        if isinstance(fact, Definition):
+            return replace(fact, span=self.moved(fact.span)) if fact.path == self.path else fact
+        if isinstance(fact, list):
+            return [self.moved(item) for item in fact]
+        if isinstance(fact, tuple):
+            return tuple(self.moved(item) for item in fact) if fact else fact
+        if is_dataclass(fact) and not isinstance(fact, type):
+            changes = {}
+            for item in fields(fact):
+                value = getattr(fact, item.name)
+                if value and (isinstance(value, tuple | list) or is_dataclass(value)):
+                    changed = self.moved(value)
+                    if changed is not value:
+                        changes[item.name] = changed
+            return replace(fact, **changes) if changes else fact
+        return fact
+
+
+def _words_around(syntax: FileSyntax, start: int, end: int) -> set[bytes]:
+    """The words of the functions that an edit touches, and of its own lines."""
+    text = syntax.code or syntax.text
+    found: set[bytes] = set()
+    low = text.rfind(b"\n", 0, start) + 1
+    high = text.find(b"\n", end)
+    pieces = [(low, len(text) if high < 0 else high)]
+    for offset in (start, end):
+        index = syntax.function_at(min(offset, max(len(text) - 1, 0)))
+        if index is not None:
+            pieces.append((syntax.functions[index].span.start, syntax.functions[index].span.end))
+    for piece in pieces:
+        found.update(match.group() for match in _WORD.finditer(text, *piece))
+    return found
+
+
+def _common_prefix(left: bytes, right: bytes) -> int:
+    """How many bytes both begin with."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(left: bytes, right: bytes, longest: int) -> int:
+    """How many bytes both end with, at most `longest`."""
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        a = left[len(left) - middle : len(left) - low]
+        if a == right[len(right) - middle : len(right) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
