@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -61,15 +60,18 @@ def _problems(report: Report) -> list[ReportWarning]:
 
 def _json(reports: Iterable[Report]) -> Iterator[str]:
     """The document, piece by piece: a build's log can have many entries."""
+    import msgspec
+
+    encode = msgspec.json.Encoder().encode
     separator = '{"entries": ['
     for report in reports:
         for entry in report.entries:
-            yield separator + json.dumps(_entry(entry))
+            yield separator + encode(_entry(entry)).decode()
             separator = ",\n"
     if separator != ",\n":
         yield separator
     warnings = [_warning(warning) for report in reports for warning in report.warnings]
-    yield f'], "warnings": {json.dumps(warnings)}}}\n'
+    yield f'], "warnings": {encode(warnings).decode()}}}\n'
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

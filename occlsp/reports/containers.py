@@ -21,7 +21,7 @@ MOST_UNPACKED: Final = 512 << 20
 
 _FATBIN = struct.Struct("<4sHHQ")
 _ENTRY = struct.Struct("<HHIQIIIIIIQQQ")
-_PTX, _CUBIN, _CONCATENATED = 1, 2, 256
+_CUBIN, _CONCATENATED = 2, 256
 _LZ4, _ZSTD = 0x2000, 0x8000
 _MEMBER_HEADER = 60
 _DEEPEST = 4
@@ -75,20 +75,25 @@ def _fatbins(
     data: Bytes, start: int, end: int, source: str, problems: list[str]
 ) -> Iterator[Image]:
     at = data.find(FATBIN_MAGIC, start, end)
+    has_fatbin, has_code = at >= 0, False
     while at >= 0:
         after = at + 4
         if at + _FATBIN.size <= end:
             _, _, header_size, size = _FATBIN.unpack_from(data, at)
             first = at + header_size
             if header_size >= _FATBIN.size and first + size <= end:
-                yield from _entries(data, first, first + size, source, problems)
-                after = first + size
+                after = last = first + size
             else:
+                last = end
                 problems.append(
                     f"{source}: offset {at:#x}: a fatbin of {size} bytes ends past the file"
                 )
-                yield from _entries(data, first, end, source, problems)
+            for image in _entries(data, first, last, source, problems):
+                has_code = True
+                yield image
         at = data.find(FATBIN_MAGIC, after, end)
+    if has_fatbin and not has_code and not problems:
+        problems.append(f"{source}: only PTX or LTO code, no machine code to read")
 
 
 def _entries(data: Bytes, at: int, end: int, source: str, problems: list[str]) -> Iterator[Image]:
@@ -99,7 +104,7 @@ def _entries(data: Bytes, at: int, end: int, source: str, problems: list[str]) -
         if header_size < _ENTRY.size or first + size > end:
             problems.append(f"{source}: offset {at:#x}: a fatbin entry ends past its fatbin")
             return
-        if kind != _PTX:
+        if kind in (_CUBIN, _CONCATENATED):
             packed, flags, unpacked_size = fields[4], fields[10], fields[12]
             payload = data[first : first + (packed or size)]
             try:

@@ -186,6 +186,18 @@ def test_one_broken_member_costs_that_member(tmp_path: Path) -> None:
     assert [w.source for w in report.warnings] == [f"{path}(cut.o)"]
 
 
+def test_code_that_is_no_machine_code_is_told(tmp_path: Path) -> None:
+    data = bytearray((BINARIES / "zstd.fatbin").read_bytes())
+    first = struct.unpack_from("<Q", data, 16 + 8)[0] + 64
+    for at in (16, 16 + first):
+        struct.pack_into("<H", data, at, 1)  # PTX
+    path = tmp_path / "ptx.o"
+    path.write_bytes(data)
+    assert [w.message for w in read_report(path).warnings] == [
+        f"{path}: only PTX or LTO code, no machine code to read"
+    ]
+
+
 def test_a_fatbin_that_claims_to_unpack_to_terabytes_is_refused(tmp_path: Path) -> None:
     data = bytearray((BINARIES / "zstd.fatbin").read_bytes())
     struct.pack_into("<Q", data, 16 + 0x38, 1 << 42)
