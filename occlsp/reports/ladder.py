@@ -23,7 +23,7 @@ from occlsp.reports.guess import WorkspaceFiles, guessed_folders
 from occlsp.reports.invocation import prepare_scan
 from occlsp.reports.recipe import Recipe
 from occlsp.reports.run import run
-from occlsp.reports.slicing import compile_slice
+from occlsp.reports.slicing import compile_slice, known_slice
 from occlsp.reports.toolchain import clean_environment
 
 SEARCH_ROUNDS = 6
@@ -80,6 +80,9 @@ class _Ladder:
 
     def climb(self) -> CompileResult:
         """The result of the first step that works, or of the last."""
+        known = self._known_slice()
+        if known is not None:
+            return known
         result = self._full()
         if self._is_final(result):
             return self._told(result)
@@ -109,7 +112,24 @@ class _Ladder:
             text=self._text,
         )
         self._attempts.append(Attempt("slice", sliced.status, sliced.message, sliced.took))
+        if sliced.has_numbers and self._context.cache is not None:
+            self._context.cache.note(self._slice_name(), self._recipe)
         return sliced
+
+    def _known_slice(self) -> CompileResult | None:
+        """What a slice gave for the unit as it is now: nothing is compiled twice."""
+        cache = self._context.cache
+        recipe = cache.noted(self._slice_name(), Recipe) if cache is not None else None
+        if recipe is None:
+            return None
+        flags = recipe.added_to(self._base)
+        known = known_slice(self._context, self._unit, self._arch, flags, text=self._text)
+        if known is None:
+            return None
+        return replace(known, attempts=(Attempt("slice", known.status, known.message),))
+
+    def _slice_name(self) -> str:
+        return f"slice\0{self._root}\0{self._unit}"
 
     # Compiling all of it
 

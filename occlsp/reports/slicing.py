@@ -42,13 +42,21 @@ def compile_slice(
     rounds together. The message says what was left out; kernels that do not compile are
     warnings. A result without numbers is the last round's.
     """
-    key = _key(context, unit, arch, flags, text)
-    known = context.cache.lookup(key) if context.cache is not None and key else None
+    known = known_slice(context, unit, arch, flags, text=text)
     if known is not None:
         return known
     slicer = _Slicer(context, unit, arch, flags, root, text)
     result = slicer.compiled(missing, failed, preprocessed)
+    key = _key(context, unit, arch, flags, text)
     return _kept(context, key, result) if result.has_numbers and key else result
+
+
+def known_slice(
+    context: Context, unit: Path, arch: str, flags: Filtered, *, text: bytes | None = None
+) -> CompileResult | None:
+    """The slice of the unit as it is now, where the cache has it."""
+    key = _key(context, unit, arch, flags, text)
+    return context.cache.lookup(key) if context.cache is not None and key else None
 
 
 class _Slicer:

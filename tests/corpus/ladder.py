@@ -6,9 +6,10 @@ CORPUS holds one folder a repository. Files are drawn in turn from each (fixed s
 at a time with a fresh cache, and the share that yields entries is printed step by step. Nothing of
 the corpus is run or written to. `--include` adds a folder of library headers (cuBLAS, cuRAND, …)
 that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
-also forces the slice on every file that compiles whole, with the headers of its own repository
-hidden, and compares the numbers. The limit is on the compilers' own time (`--cpu-seconds`), so
-that a busy machine gives the same shares. `--summary FILE` prints the tables of earlier results.
+also forces the slice on every file that compiles whole, with its quoted includes and the folders
+of `--include` hidden, and compares the numbers. The limit is on the compilers' own time
+(`--cpu-seconds`), so that a busy machine gives the same shares. `--summary FILE` prints the tables
+of earlier results.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import contextlib
 import json
 import random
+import re
 import resource
 import sys
 import tempfile
@@ -35,10 +37,12 @@ from occlsp.reports.compile_task import defaults
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Entry
 from occlsp.reports.flags import Filtered
-from occlsp.reports.ladder import compile_without_commands
+from occlsp.reports.ladder import compile_without_commands, scan
 from occlsp.reports.slicing import compile_slice
 from occlsp.reports.toolchain import Missing, find_compiler
 
+HIDEABLE = re.compile(rb'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
+"""The includes that `--check` hides: a repository's own, mostly."""
 STEPS = ("bare", "guessed", "search", "mended", "fragment", "slice")
 
 
@@ -155,24 +159,22 @@ def measure(
         "has_kernel": b"__global__" in unit.read_bytes(),
     }
     if check and result.entries and step not in ("slice", "fragment"):
+        text = HIDEABLE.sub(rb'\1"hidden/\2"', unit.read_bytes())
+        plain = replace(context, cache=None)
+        bare = defaults()
+        limit.start()
         hidden = compile_slice(
-            replace(context, cache=None),
+            plain,
             unit,
             arch,
-            base,
+            bare,
             root=repository,
-            missing=without_repository(context, base, unit, arch),
+            missing=scan(plain, unit, arch, bare, text, timeout=context.timeout),
+            text=text,
         )
         row["slice_equals"] = compare(result, hidden)
         row["slice_equals"]["message"] = hidden.message
     return row
-
-
-def without_repository(context: Context, base: Filtered, unit: Path, arch: str) -> list[str]:
-    """The headers that are missing when only the unit's own folder is searched."""
-    from occlsp.reports.ladder import scan
-
-    return scan(context, unit, arch, base, None, timeout=10)
 
 
 def summary(rows: list[dict[str, Any]]) -> None:

@@ -173,6 +173,11 @@ class TestSteps:
         assert (result.status, result.origin, steps(result)[-1]) == ("ok", "slice", "slice")
         assert "gone/api.h" in (result.message or "")
         assert result.entries[0].line == 2
+        again = climb(context, root, "a.cu")
+        assert again.is_cached
+        assert again.entries == result.entries
+        (root / "a.cu").write_text("// moved\n" + (root / "a.cu").read_text())
+        assert climb(context, root, "a.cu").entries[0].line == 3
 
     def test_no_kernel_is_its_own_state(self, context: Context, tmp_path: Path) -> None:
         root = tree(tmp_path / "w", {"a.cu": "template <class T> __global__ void k(T *) {}\n"})
