@@ -11,6 +11,8 @@ from pathlib import Path
 
 from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.architecture import Architectures, choose
+from occlsp.analysis.findings import findings
+from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.config import Settings, Source, load, read_toml
@@ -21,6 +23,7 @@ CUDA = frozenset({".cu", ".cuh"})
 OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
 MARKERS = ("occlsp.toml", ".git")
 MAX_BYTES = 16 << 20
+_OPTS_IN = re.compile(rb"MaxDynamicSharedMemorySize|MAX_DYNAMIC_SHARED_SIZE_BYTES")
 _LAUNCHES = re.compile(rb"__global__|<<<|LaunchKernel|cudaLaunch|FuncSetAttribute")
 
 
@@ -92,7 +95,7 @@ def _project(
         progress(f"analysing {path}")
         files.append(SourceFile(workspace.facts(path)))
     sources = Sources.of(files, _reader(workspace))
-    reports = _reports(request, root, settings, problems, progress)
+    reports = _reports(request, root, wanted, settings, problems, progress)
     snapshot = Snapshot.of(reports=(), settings=settings, trust="trusted").with_sources(sources)
     for file in files:
         history = snapshot.history.seen(file.facts, modified[file.facts.path])
@@ -103,7 +106,27 @@ def _project(
         reports += compiled(request, root, settings, architectures, wanted, problems, progress)
     snapshot = snapshot.with_architectures(architectures).with_reports(tuple(reports))
     snapshot = snapshot.with_measured(_measured(root, settings, problems))
+    snapshot = _with_opting_in(snapshot, root, workspace, wanted)
     return Project(root, snapshot, tuple(wanted), tuple(dict.fromkeys(problems.lines)))
+
+
+def _with_opting_in(
+    snapshot: Snapshot, root: Path, workspace: Workspace, wanted: Sequence[str]
+) -> Snapshot:
+    """Before a missing opt-in is told, the rest of the root is asked for one: the call may be in
+    a file that nobody asked about."""
+    if not any(
+        finding.code == OPT_IN.code for path in wanted for finding in findings(snapshot, path)
+    ):
+        return snapshot
+    sources = snapshot.sources
+    for file in _walk(root):
+        path = os.path.abspath(file)  # noqa: PTH100
+        text = None if path in sources.files else _read(path)
+        if text is not None and _OPTS_IN.search(text):
+            workspace.update(path, text, is_open=False)
+            sources = sources.with_file(SourceFile(workspace.facts(path)))
+    return snapshot.with_sources(sources)
 
 
 def _settings(request: Request, root: Path) -> tuple[Settings, _Problems]:
@@ -174,9 +197,20 @@ def _reader(workspace: Workspace) -> Callable[[str], SourceFile | None]:
     return read
 
 
+def _cached(wanted: Iterable[str]) -> Iterator[Report]:
+    """What earlier compiles and recorded builds left in the user's cache."""
+    from occlsp.reports.cache import Cache
+
+    cache = Cache()
+    for path in wanted:
+        for result in cache.latest(path):
+            yield Report(result.unit, result.entries, result.warnings)
+
+
 def _reports(
     request: Request,
     root: Path,
+    wanted: Sequence[str],
     settings: Settings,
     problems: _Problems,
     progress: Callable[[str], None],
@@ -187,9 +221,10 @@ def _reports(
     files = list(request.reports)
     if request.report_folder is not None:
         files += sorted(p for p in request.report_folder.rglob("*") if p.is_file())
+    found: list[Report] = []
     if not files:
         files = list(discover(root, settings.reports).files)
-    found = []
+        found += _cached(wanted) if not request.compile else ()
     for file in files:
         progress(f"reading {file}")
         report = read_report(file)
