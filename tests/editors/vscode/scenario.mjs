@@ -152,7 +152,7 @@ async function trusted() {
     await step("logs are reachable", async () => {
       await command(page, "Occupancy: Show Logs");
       const output = page.locator(".output-view-container, .part.panel");
-      await until(async () => /Server:/.test(await output.first().innerText()), "the log", 20);
+      await until(async () => /\[(info|warning|error)\]/.test(await output.first().innerText()), "the log", 20);
     });
 
     await step("a killed server comes back", async () => {
