@@ -30,10 +30,10 @@ def read_report(path: str | Path, *, lines: bool = True) -> Report:
     """
     source = str(path)
     try:
+        status = Path(path).stat()
+        if not S_ISREG(status.st_mode):
+            return _unreadable(source, "not a regular file")
         with Path(path).open("rb") as file:
-            status = Path(path).stat()
-            if not S_ISREG(status.st_mode):
-                return _unreadable(source, "not a regular file")
             head = file.read(_HEAD)
             file.seek(0)
             if head.startswith(MARK):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -456,8 +457,12 @@ def test_text_without_reports_has_no_entries(read: Callable[[str | bytes], Repor
     assert read("Hello ptxas, how many registers, info: none\n") == read("")
 
 
-def test_missing_files_and_folders_are_told(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.log", tmp_path):
+def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    paths = [tmp_path / "none.log", tmp_path]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        paths.append(tmp_path / "pipe")
+    for path in paths:
         report = read_report(path)
         assert report.entries == ()
         assert str(path) in report.warnings[0].message
