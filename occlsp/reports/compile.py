@@ -241,7 +241,6 @@ def _key(context: Context, result: CompileResult, content: bytes, flags: Filtere
         result.unit,
         result.arch,
         result.origin,
-        compiler.kind,
         compiler.version,
         str(compiler.toolkit or compiler.path),
         "debug" if result.is_debug else "",

@@ -103,7 +103,7 @@ def compile_one(request: CompileRequest, control: Control) -> CompileResult:
     control.say(f"{Path(request.unit).name} for {request.arch}")
     unit = Path(request.unit)
     flags, refused = command_flags(request)
-    if flags is None and not request.debug and context.compiler.kind == "nvcc":
+    if flags is None and not request.debug:
         return compile_without_commands(
             context,
             unit,

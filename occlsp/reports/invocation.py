@@ -66,8 +66,6 @@ def prepare(
         host = ["-iquote", str(unit.parent), *host]
     registers = [flag for flag in flags.kept if flag.startswith("--maxrregcount=")]
     ptxas = (*flags.ptxas, *registers, *(("-c",) if flags.is_rdc else ()))
-    if compiler.kind == "clang":
-        raise OSError("clang")
     argv = [
         str(compiler.path),
         "-cubin",

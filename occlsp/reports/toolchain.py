@@ -1,8 +1,9 @@
 """Finds the compiler, asks it its version, and makes the environment that it runs in.
 
-What is run must come from the user's machine, never from the workspace: only `nvcc`, `clang++`
-and their versioned names, found through the user's setting, PATH or the toolkit's usual places,
-and lying outside the workspace once links are resolved.
+What is run must come from the user's machine, never from the workspace: only `nvcc` and its
+versioned names, found through the user's setting, PATH or the toolkit's usual places, and lying
+outside the workspace once links are resolved. clang++ compiles CUDA too, but lags behind the
+toolkits (19 cannot read the headers of 13): commands for it are translated, and nvcc is asked.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from occlsp.reports.run import run
 
 IS_WINDOWS = os.name == "nt"
-COMPILER_NAME = re.compile(r"(nvcc|clang\+\+)(-?\d+(\.\d+)*)?(\.exe)?", re.IGNORECASE)
+COMPILER_NAME = re.compile(r"nvcc(-?\d+(\.\d+)*)?(\.exe)?", re.IGNORECASE)
 HOST_NAME = re.compile(
     r"([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|icx|icpx|icc|icpc|nvc\+\+|cl|clang-cl)"
     r"(-?\d+(\.\d+)*)?(\.exe)?",
@@ -42,7 +42,6 @@ class Compiler:
     """What is run, links unresolved: some launchers look at their own name."""
     found_in: str
     """For people: "setting", "PATH", "CUDA_HOME", "/usr/local/cuda-13.0", "pip package"."""
-    kind: Literal["nvcc", "clang"] = "nvcc"
     version: str = ""
     """"13.0.88"; empty before `probe`."""
     toolkit: Path | None = None
@@ -102,8 +101,7 @@ def locate(
     for path, found_in in candidates:
         why_not = _refusal(path, workspaces)
         if why_not is None:
-            kind: Literal["nvcc", "clang"] = "clang" if "clang" in path.name.lower() else "nvcc"
-            return Compiler(path, found_in, kind)
+            return Compiler(path, found_in)
         if path.exists():
             refused.append(why_not)
     if setting:
@@ -211,7 +209,7 @@ def _ask(
         timeout=VERSION_SECONDS,
         max_output=65536,
     )
-    patterns = (r"\bV(\d+(?:\.\d+)+)", r"release (\d+\.\d+)", r"clang version (\d+(?:\.\d+)+)")
+    patterns = (r"\bV(\d+(?:\.\d+)+)", r"release (\d+\.\d+)")
     matches = [match for pattern in patterns if (match := re.search(pattern, asked.stdout))]
     if not matches or asked.returncode != 0:
         said = asked.failure or (asked.stderr or asked.stdout).strip()[:200] or "nothing"
@@ -220,35 +218,26 @@ def _ask(
             f"compiler does: {said}"
         )
     toolkit = _toolkit(compiler, clean)
-    return replace(
-        compiler, version=matches[0][1], toolkit=toolkit, problem=_host_problem(compiler, clean)
-    )
+    return replace(compiler, version=matches[0][1], toolkit=toolkit, problem=_host_problem(clean))
 
 
 def _toolkit(compiler: Compiler, env: Mapping[str, str]) -> Path | None:
     """Wrapper scripts stand elsewhere than the toolkit, so nvcc itself is asked."""
-    if compiler.kind == "nvcc":
-        said = run(
-            [str(compiler.path), "-dryrun", "-cubin", "x.cu"],
-            cwd=compiler.path.parent,
-            env=env,
-            timeout=VERSION_SECONDS,
-            max_output=65536,
-        )
-        match = re.search(r"^#\$ _HERE_=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
-        if match and Path(match[1]).is_absolute() and Path(match[1]).is_dir():
-            return Path(match[1]).parent
-        real = _resolve(compiler.path)
-        return real.parent.parent if is_runnable(real.with_name("ptxas" + real.suffix)) else None
-    for path, _ in _usual_places(env, ()):
-        if is_runnable(path):
-            return _resolve(path).parent.parent
-    return None
+    said = run(
+        [str(compiler.path), "-dryrun", "-cubin", "x.cu"],
+        cwd=compiler.path.parent,
+        env=env,
+        timeout=VERSION_SECONDS,
+        max_output=65536,
+    )
+    match = re.search(r"^#\$ _HERE_=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
+    if match and Path(match[1]).is_absolute() and Path(match[1]).is_dir():
+        return Path(match[1]).parent
+    real = _resolve(compiler.path)
+    return real.parent.parent if is_runnable(real.with_name("ptxas" + real.suffix)) else None
 
 
-def _host_problem(compiler: Compiler, env: Mapping[str, str]) -> str | None:
-    if compiler.kind == "clang":
-        return None
+def _host_problem(env: Mapping[str, str]) -> str | None:
     names = ("cl",) if IS_WINDOWS else ("gcc",)
     folders = [Path(folder) for folder in _get(env, "PATH").split(os.pathsep) if folder]
     if any(
@@ -311,7 +300,7 @@ def _number(path: Path) -> list[int]:
 def _refusal(path: Path, workspaces: Sequence[Path]) -> str | None:
     """Why `path` may not be run, or None."""
     if not COMPILER_NAME.fullmatch(path.name):
-        return f"{path} is not an nvcc or a clang++ by its name"
+        return f"{path} is not an nvcc by its name"
     if not path.is_file():
         return f"{path} is not there"
     if is_inside(path, workspaces):

@@ -92,13 +92,13 @@ def test_without_any_the_way_out_is_told() -> None:
     assert "pip install 'occlsp[nvcc]'" in message
 
 
-@pytest.mark.parametrize("name", ["sh", "python3", "mynvcc", "nvcc.sh", "nvcc-evil"])
+@pytest.mark.parametrize("name", ["sh", "python3", "mynvcc", "nvcc.sh", "nvcc-evil", "clang++"])
 def test_only_known_names_are_run(tmp_path: Path, name: str) -> None:
     path = fake_nvcc(tmp_path, "exit 1", name=name)
-    assert "is not an nvcc or a clang++ by its name" in why_not(str(path), [])
+    assert "is not an nvcc by its name" in why_not(str(path), [])
 
 
-@pytest.mark.parametrize("name", ["nvcc", "nvcc-13.0", "nvcc12", "clang++", "clang++-18"])
+@pytest.mark.parametrize("name", ["nvcc", "nvcc-13.0", "nvcc12"])
 def test_versioned_names_are_known(tmp_path: Path, name: str) -> None:
     assert found(str(fake_nvcc(tmp_path, "exit 1", name=name)), []).path.name == name
 
