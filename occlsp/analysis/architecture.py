@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from occlsp.config import Settings
-from occlsp.occupancy.capabilities import UnknownArchitecture, arch_name, limits
+from occlsp.occupancy import UnknownArchitecture, UnknownGpu, arch_name, gpu, limits
 
 DEFAULT = "sm_90"
 
@@ -42,10 +42,11 @@ def choose(
     found: the one with most entries becomes the primary. `said_by` names who made the setting.
     """
     problems: list[str] = []
+    flags = _of_gpu_first(settings.gpu, build_flags)
     ranked = [name for name, _ in sorted(Counter(reports).items(), key=_most_then_newest)]
     for names, origin in (
         (settings.arch, said_by),
-        (build_flags, "build flags"),
+        (flags, "the setting `gpu`" if flags and not build_flags else "build flags"),
         (local_gpus, "the local GPU"),
         (ranked, "the reports found"),
     ):
@@ -55,6 +56,21 @@ def choose(
     return Architectures(
         (DEFAULT,), "the default, as nothing names an architecture", tuple(problems)
     )
+
+
+def _of_gpu_first(name: str | None, build_flags: Sequence[str]) -> tuple[str, ...]:
+    """The architecture of a GPU that the settings name leads those of the build; with no build
+    it is the one."""
+    try:
+        wanted = gpu(name).arch if name is not None else None
+    except UnknownGpu:
+        wanted = None
+    if wanted is None:
+        return tuple(build_flags)
+    same = [flag for flag in build_flags if canonical(flag) == wanted]
+    if build_flags and not same:
+        return tuple(build_flags)
+    return (*(same or [wanted]), *(flag for flag in build_flags if flag not in same))
 
 
 def canonical(arch: str) -> str:

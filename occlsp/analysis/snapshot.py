@@ -30,8 +30,8 @@ class Snapshot:
     entries: EntryIndex = field(default_factory=EntryIndex)
     settings: Settings = field(default_factory=Settings)
     architectures: Architectures = NO_ARCHITECTURES
-    gpu: str | None = None
-    """A GPU model of the table; None: waves and cooperative launches are not judged."""
+    local_gpu: str | None = None
+    """The model in this machine, where the settings name none."""
     history: History = field(default_factory=History)
     trust: Trust = "unknown"
     whatif: tuple[WhatIf, ...] = ()
@@ -40,6 +40,11 @@ class Snapshot:
     """Measured runs (setting `measurements`)."""
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed from exactly this state."""
+
+    @property
+    def gpu(self) -> str | None:
+        """A GPU model; None: waves and cooperative launches are not judged."""
+        return self.settings.gpu or self.local_gpu
 
     @staticmethod
     def of(
@@ -58,7 +63,7 @@ class Snapshot:
             EntryIndex.of(reports),
             settings,
             architectures,
-            gpu if gpu is not None else settings.gpu,
+            gpu,
             history if history is not None else History(),
             trust,
         )
@@ -87,15 +92,15 @@ class Snapshot:
 
     def with_settings(self, settings: Settings) -> Snapshot:
         """After the settings changed."""
-        return self._with(settings=settings, gpu=settings.gpu or self.gpu)
+        return self._with(settings=settings)
 
     def with_architectures(self, architectures: Architectures) -> Snapshot:
         """After other architectures were chosen."""
         return self._with(architectures=architectures)
 
     def with_gpu(self, gpu: str | None) -> Snapshot:
-        """After a GPU model was chosen."""
-        return self._with(gpu=gpu)
+        """After the GPU of this machine is known."""
+        return self._with(local_gpu=gpu)
 
     def with_trust(self, trust: Trust) -> Snapshot:
         """After the user said whether the workspace is trusted."""

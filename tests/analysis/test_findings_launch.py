@@ -294,6 +294,20 @@ void run(float* p) {
     )
 
 
+def test_what_is_certain_is_told_before_what_holds_elsewhere() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+void run(float* p) {
+    k<<<4, 512, 65536>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^ error smem-too-large: 64 KiB of shared memory per block, above the 48 KiB that sm_61 has
+}
+""",
+        arch=("sm_61", "sm_90"),
+    )
+
+
 def test_cooperative_too_large() -> None:
     source = """
 __global__ void k(float* p) { p[0] = 1; }

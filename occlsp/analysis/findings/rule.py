@@ -82,7 +82,8 @@ class Rule:
     is_on: bool = True
     """Told by default."""
     family: Literal["block", "grid", "smem"] | None = None
-    """Of two rules of one family, one launch shows the first: they blame the same value."""
+    """Of two rules of one family, one launch shows the first, or the one that is certain: they
+    blame the same value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,16 +116,15 @@ def _of_launch(scene: Scene, active: list[Rule], site: LaunchSite) -> list[tuple
     """At most one of each family; where the launch fails, nothing milder is said of it."""
     launch = scene.launch(site)
     found: list[tuple[Rule, Draft]] = []
-    families: set[str] = set()
     for rule in active:
-        if rule.launches is None or rule.family in families:
+        if rule.launches is None or (site.launch.guarded and rule.severity == "error"):
             continue
-        drafts = list(rule.launches(scene, launch))
-        if site.launch.guarded and rule.severity == "error":
-            continue
-        if drafts and rule.family is not None:
-            families.add(rule.family)
-        found += [(rule, each) for each in drafts]
+        for each in rule.launches(scene, launch):
+            rival = next((other for other in found if rule.family == other[0].family), None)
+            if rule.family is None or rival is None:
+                found.append((rule, each))
+            elif each.is_certain and not rival[1].is_certain:
+                found[found.index(rival)] = (rule, each)
     errors = [(rule, each) for rule, each in found if rule.severity == "error"]
     if errors and not may_run(scene.snapshot.sources, site):
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from occlsp.analysis import join
 from occlsp.analysis.advice.measured_kernel import gated
@@ -24,8 +25,6 @@ def fixes(snapshot: Snapshot, path: str, span: Span) -> tuple[Fix, ...]:
 
 def _for_codes(found: list[Fix], codes: set[str]) -> Iterator[Fix]:
     """Each fix with the codes that are really there; one that resolves none is a rewrite."""
-    from dataclasses import replace
-
     is_taken = False
     for fix in found:
         present = tuple(code for code in fix.codes if code in codes)
@@ -60,6 +59,10 @@ def _kernels(snapshot: Snapshot, path: str, span: Span) -> Iterator[Fix]:
         joined = join.of_kernel(snapshot, site)
         yield from min_blocks.fixes(snapshot, joined)
         yield from launch_bounds.kernel_fixes(snapshot, joined)
+        if len(joined.launches) == 1:
+            (launch,) = joined.launches
+            row = block_size.current(snapshot, launch)
+            yield from (gated(snapshot, row, fix) for fix in block_size.fixes(snapshot, launch))
 
 
 def _touches(one: Span, other: Span) -> bool:
