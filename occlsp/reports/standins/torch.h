@@ -231,6 +231,7 @@ struct TypeMeta {
 bool operator==(TypeMeta, ScalarType);
 bool operator!=(TypeMeta, ScalarType);
 std::ostream& operator<<(std::ostream&, TypeMeta);
+std::ostream& operator<<(std::ostream&, const Device&);
 struct TensorOptions {
   TensorOptions();
   TensorOptions(ScalarType);
@@ -247,6 +248,7 @@ struct TensorOptions {
 };
 inline TensorOptions dtype(ScalarType t) { return TensorOptions(t); }
 inline TensorOptions device(Device d) { return TensorOptions(d); }
+std::ostream& operator<<(std::ostream&, const TensorOptions&);
 struct Scalar {
   template <class T> Scalar(T);
   template <class T> T to() const;
@@ -432,6 +434,7 @@ class Tensor {
   OCCLSP_TENSOR(mul_) OCCLSP_TENSOR(add_) OCCLSP_TENSOR(half) OCCLSP_TENSOR(toType)
   OCCLSP_TENSOR(view) OCCLSP_TENSOR(reshape) OCCLSP_TENSOR(matmul) OCCLSP_TENSOR(record_stream)
 };
+std::ostream& operator<<(std::ostream&, const Tensor&);
 #define OCCLSP_FACTORY(name)                                             \
   Tensor name(IntArrayRef, TensorOptions = {});                          \
   template <class... A> Tensor name(A&&...);
