@@ -101,7 +101,7 @@ def _findings(snapshot: Snapshot, path: str) -> Iterator[Finding]:
             ]
     for rule, found in drafts:
         severity = _severity(rule, found, snapshot.settings)
-        if not _is_ignored(scene, rule.code, found):
+        if not is_ignored(snapshot, path, rule.code, found.span.start, found.span.end):
             yield finding(rule, path, found, severity)
 
 
@@ -143,15 +143,16 @@ def _severity(rule: Rule, found: Draft, settings: Settings) -> Severity:
     return severity
 
 
-def _is_ignored(scene: Scene, code: str, found: Draft) -> bool:
-    if not scene.facts.ignores:
+def is_ignored(
+    snapshot: Snapshot, path: str, code: str, start: int, end: int | None = None
+) -> bool:
+    """Whether a comment on one of the lines from `start` to `end` (byte offsets) ignores it."""
+    facts = snapshot.sources.facts(path)
+    if facts is None or not facts.ignores:
         return False
-    file = scene.file()
+    file = snapshot.sources.file(path)
     if file is None:
         return False
-    first, last = file.lines.line_of(found.span.start), file.lines.line_of(found.span.end)
-    for line in range(first, last + 1):
-        codes = scene.facts.ignores.get(line)
-        if codes is not None and (not codes or code in codes):
-            return True
-    return False
+    first, last = file.lines.line_of(start), file.lines.line_of(start if end is None else end)
+    found = (facts.ignores.get(line) for line in range(first, last + 1))
+    return any(codes is not None and (not codes or code in codes) for codes in found)
