@@ -23,7 +23,6 @@ FIRST_RESERVED_ARCH: Final = 90
 _FIRST_PARAMETER_SM90 = 528
 """Where the parameters begin in constant bank 0 from sm_90 on; 352 and less before."""
 
-_FUNCTION = re.compile(r"(?:^|\s)Function (\S.*):$")
 _USAGE = re.compile(r"(?:^|\s)REG:(\d+) STACK:(\d+|UNKNOWN) SHARED:(\d+) LOCAL:\d+( .*)?$")
 _CONSTANT = re.compile(r"CONSTANT\[(\d+)\]:(\d+)")
 _ARCH = re.compile(r"^arch = (sm_\w+)$")
@@ -47,8 +46,8 @@ class DumpReader:
         """Takes a line; whether it was one of a dump."""
         if "REG:" in text:
             return self._usage(text)
-        if "Function " in text and (match := _FUNCTION.search(text)):
-            self._name = match.group(1)
+        if text.endswith(":") and " Function " in f" {text}":
+            self._name = text.partition("Function ")[2][:-1]
             return True
         if text.startswith("arch = "):
             self.flush()

@@ -43,7 +43,6 @@ _PHRASES = (
 _INFO = re.compile(r"\binfo +:")
 _GLOBALS = re.compile(r"\binfo *: \d+ bytes gmem")
 _COMPILE_TIME = "Compile time = "
-_COMMAND = re.compile(r"\bnvcc\b.* -.*\.cu\b")
 _DEBUG_FLAG = re.compile(r" (?:-G|--device-debug)(?: |$)")
 _SEPARATE_FLAG = re.compile(
     r" (?:-dc|-rdc[= ]true|--(?:device-c|relocatable-device-code[= ]true))\b"
@@ -193,7 +192,7 @@ class _TextReader:
             lane.unit.timed_function |= lane.compiles.after_function
         elif _GLOBALS.search(text):
             self._next_ptxas(lane)
-        elif ".cu" in text and _COMMAND.search(text):
+        elif ".cu" in text and "nvcc" in text and " -" in text:
             self._next_ptxas(lane)
             debug = bool(_DEBUG_FLAG.search(text))
             lane.unit = _Unit(debug=debug, separate=bool(_SEPARATE_FLAG.search(text)))

@@ -18,9 +18,13 @@ _KINDS = (
 _OTHER = re.compile(r"\b(?:ptxas|nvlink)\S*\s+(?:warning|error|fatal)\s*:|:\s*\(C\d+\)")
 _NAME = re.compile(r"(?:for entry|entry function|function|for) (?:'([^']+)'|(_Z\w+|\w+)(?= is\b))")
 
+_LONGEST = 2048
+"""Characters of a line that are looked at, so that no line takes long."""
+
 
 def read_warning(text: str, source: str) -> ReportWarning | None:
     """The warning that a line of a log is, if it is one."""
+    text = text[:_LONGEST]
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), None)
     if kind is None and not _OTHER.search(text):
         return None

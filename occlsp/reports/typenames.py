@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 
 _TOKEN = re.compile(
-    r"\(anonymous namespace\)|\{[^{}]*\}(?:#\d+)?|'[^']*'|[A-Za-z_$]\w*|::|\.\.\.|&&|\d[\w.']*|\S"
+    r"\(anonymous namespace\)|\{[^{}]{0,200}\}(?:#\d+)?|'[^']{0,20}'"
+    r"|[A-Za-z_$]\w*|::|\.\.\.|&&|\d[\w.']*|\S"
 )
 _LITERAL = re.compile(
     r"(?:\((?P<type>[\w: ]+)\))?(?P<sign>-?)(?P<digits>0[xX][\da-fA-F]+|0[bB][01]+|\d+)[uUlLzZ]*"
@@ -27,6 +28,8 @@ _DROPPED = frozenset(
         " restrict __restrict __restrict__ __grid_constant__",
     )
 )
+_DEEPEST = 60
+"""Nesting of a type that is still taken apart; real ones have a third of that."""
 _BUILTIN = frozenset(
     re.findall(
         r"\w+",
@@ -91,7 +94,7 @@ def normalise_parameter(text: str) -> str:
 def normalise_argument(text: str) -> str:
     """A template argument: a value in decimal ("true" and "false" for truth), or a type."""
     text = text.strip()
-    while text.startswith("(") and text.endswith(")") and _closes(text):
+    if text.startswith("(") and text.endswith(")") and _closes(text):
         text = text[1:-1].strip()
     if re.fullmatch(r"'[^'\\]'", text):
         return str(ord(text[1]))
@@ -110,6 +113,8 @@ def normalise_argument(text: str) -> str:
 @lru_cache(maxsize=16384)
 def normalise_type(text: str) -> str:
     """A type, as the demangler would spell it without inline namespaces."""
+    if _depth(text) > _DEEPEST:
+        return text
     tokens = _TOKEN.findall(strip_internal(text))
     kind, rest = _type([token for token in tokens if token not in _DROPPED])
     return kind + "".join(rest)
@@ -144,6 +149,18 @@ def split_arguments(text: str) -> list[str]:
             start = index + 1
     last = text[start:].strip()
     return [*parts, last] if last or parts else []
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested, at least."""
+    depth = deepest = 0
+    for char in text:
+        if char in "<(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ">)":
+            depth -= 1
+    return deepest
 
 
 def _closes(text: str) -> bool:

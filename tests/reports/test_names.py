@@ -107,3 +107,12 @@ def test_arguments_of_sources_and_compilers(written: str, compiled: str) -> None
 )
 def test_an_alias_is_never_told_to_be_different(one: str, other: str, same: bool | None) -> None:
     assert compare(one, other) is same
+
+
+@pytest.mark.parametrize(
+    "text", ["A<" * 3000, "(" * 3000 + ")" * 3000, "{" * 9000, "_Z" + "N" * 9000]
+)
+def test_hostile_names_do_not_raise(text: str) -> None:
+    parse_name(text)
+    normalise_parameter(text)
+    normalise_argument(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -466,3 +467,39 @@ def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> None:
         report = read_report(path)
         assert report.entries == ()
         assert str(path) in report.warnings[0].message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nvcc" + " -" * 300_000 + ".cux",
+        "ptxas" * 150_000 + " warning",
+        "info    : " + "Overriding " * 50_000,
+        " Function x" * 60_000 + "REG:",
+        "ptxas info    : Used " + "1 registers, " * 60_000,
+        "ptxas info    : Compiling entry function '" + "' for '" * 100_000,
+        "ptxas info    : Function properties for '" + "'" * 500_000,
+        "    " + "1" * 800_000 + " bytes stack frame, ",
+        "\x1b]" * 300_000 + "info",
+        "'" + "<" * 5_000 + " info",
+    ],
+    ids=range(10),
+)
+def test_a_hostile_line_takes_no_time(line: str, read: Callable[[str | bytes], Report]) -> None:
+    start = time.process_time()
+    read(line + "\n" + line)
+    assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_damaged_logs_never_raise(seed: int, read: Callable[[str | bytes], Report]) -> None:
+    chance = random.Random(seed)
+    texts = [path.read_bytes() for path in (*FORMS.glob("*.txt"), *CASES.glob("*.txt"))]
+    for text in texts:
+        data = bytearray(text)
+        for _ in range(chance.choice((1, 10, 100))):
+            at = chance.randrange(len(data))
+            data[at : at + chance.choice((0, 1, 9))] = chance.choice(
+                (b"", b"\n", b"\xff", b"\x1b[", b"9", text[:60])
+            )
+        read(bytes(data))
