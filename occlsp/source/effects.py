@@ -281,6 +281,8 @@ class Change:
     """The function that it is passed to by name alone; None where it is changed for certain."""
     position: int = 0
     """Which argument."""
+    is_statement: bool = True
+    """Nothing takes the call's result: it is called for what it does."""
 
 
 def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[Change]:
@@ -301,11 +303,23 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
                 found.append(Change(token.text))
         elif before == ">>" and _is_stream(tokens):
             found.append(Change(token.text))
-        elif before in ("(", ",") and following in (")", ","):
+        elif before in ("(", ",") and following in (")", ",") and after == index + 1:
             called = _callee(tokens, index)
             if called is not None:
-                found.append(Change(token.text, *called))
+                found.append(
+                    Change(token.text, *called, is_statement=_is_statement(tokens, called))
+                )
     return found
+
+
+def _is_statement(tokens: Sequence[Token], called: tuple[str, int]) -> bool:
+    """Whether a statement begins with the call, qualified or through an object."""
+    for token in tokens:
+        if token.text == called[0]:
+            return True
+        if token.kind != "name" and token.text not in (".", "->", "::", "(", "<", ">"):
+            return False
+    return False
 
 
 def _behind_path(tokens: Sequence[Token], index: int) -> int:

@@ -382,7 +382,9 @@ class Interpreter:
         """What a loop may change is not known at its head, nor behind it."""
         tokens = tokenize(self.text[start:end])
         for change in changes(tokens, self.known_names()):
-            if change.callee is None or may_change(change.callee, change.position, self.view):
+            if change.callee is None or may_change(
+                change.callee, change.position, self.view, change.is_statement
+            ):
                 self.spoil(change.name, f"{change.name} changes in a loop")
 
     def known_names(self) -> set[str]:
@@ -606,7 +608,9 @@ class Interpreter:
             self.spoil(change.name, f"{change.name} may be changed")
             return
         kind = self.state.types.get(change.name, "")
-        if types.is_constant(kind) or not may_change(change.callee, change.position, self.view):
+        if types.is_constant(kind):
+            return
+        if not may_change(change.callee, change.position, self.view, change.is_statement):
             return
         self.spoil(change.name, f"{change.callee}() may change {change.name}")
 

@@ -67,8 +67,11 @@ def _answer(argument: list[Token], call: str, interpreter: Interpreter) -> None:
     interpreter.state.variables[path if path.isidentifier() or "." in path else name] = answer
 
 
-def may_change(callee: str, position: int, view: View) -> bool:
-    """Whether a call may change the variable that it is given by name."""
+def may_change(callee: str, position: int, view: View, is_statement: bool) -> bool:
+    """Whether a call may change the variable that it is given by name.
+
+    A function that is not in view may where nothing takes its result (`is_statement`).
+    """
     last = callee.rsplit("::", 1)[-1]
     found = view.functions(last)
     if found:
@@ -81,4 +84,4 @@ def may_change(callee: str, position: int, view: View) -> bool:
         return False
     if view.defines(last):
         return False
-    return not last[:1].isupper()
+    return is_statement and not last[:1].isupper()

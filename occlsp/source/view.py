@@ -17,12 +17,27 @@ from occlsp.source.numbers import Number, unknown
 from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
 
 MAX_FUNCTION = 3_000
-"""Bytes of a function's body that is kept to be evaluated in calls."""
-
-_USING = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
-_BASES = re.compile(
-    rb"\b(?:struct|class)\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
+"""Bytes of a constexpr function's body that is kept to be evaluated in calls."""
+MAX_PLAIN_FUNCTION = 1_000
+"""The same for other functions."""
+NOT_VALUES = frozenset(
+    [
+        "void",
+        "float",
+        "double",
+        "cudaError_t",
+        "CUresult",
+        "std::string",
+        "string",
+        "half",
+        "__half",
+    ]
 )
+"""Return types of functions whose results are no sizes."""
+
+_USING = re.compile(rb"using\s+namespace\s+([\w:]+)\s*;")
+_BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
+_BASES = (re.compile(rb"struct" + _BASE_CLAUSE), re.compile(rb"class" + _BASE_CLAUSE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,44 +74,28 @@ class FileIndex:
     kernel_macros: frozenset[str] = frozenset()
     """Macros with parameters whose own body defines a kernel."""
     class_templates: dict[str, tuple[TemplateParameter, ...]] = field(default_factory=dict)
-    calls: frozenset[str] = frozenset()
-    """Names of functions of the source that are called, or named, in the file."""
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
 
     def exports(self) -> bytes:
         """Digest of what others see of this file: changed when their facts may change."""
-        digest = blake2b(digest_size=16)
+        parts: list[str] = []
         for items in self.defines.values():
             for d in items:
-                digest.update(
-                    repr((d.name, d.parameters, d.body.text, d.undefined, _texts(d))).encode()
-                )
+                parts += (d.name, repr(d.parameters), d.body.text, str(d.undefined), *_texts(d))
         for constant in self.all_constants:
-            value = constant.value.text if constant.value else None
-            digest.update(
-                repr(
-                    (constant.name, constant.scope, constant.type, value, _texts(constant))
-                ).encode()
-            )
+            value = constant.value.text if constant.value else ""
+            parts += (constant.name, *constant.scope, constant.type, value, *_texts(constant))
         for name, found in self.functions.items():
             for item in found:
                 if item.body is not None:
-                    digest.update(
-                        repr(
-                            (
-                                name,
-                                item.function.parameters
-                                and [p.type for p in item.function.parameters],
-                                item.body,
-                            )
-                        ).encode()
-                    )
+                    parts += (name, item.body, *(p.type for p in item.function.parameters))
         for aliases in self.aliases.values():
             for alias in aliases:
-                digest.update(repr((alias.name, alias.scope, alias.target)).encode())
-        digest.update(repr((sorted(self.kernels), self.namespaces, self.bases)).encode())
-        digest.update(repr(sorted(self.dynamic_users)).encode())
+                parts += (alias.name, *alias.scope, alias.target)
+        parts += (*sorted(self.kernels), *self.namespaces, *sorted(self.dynamic_users))
+        parts += (*self.bases, *self.bases.values())
+        digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
         return digest.digest()
 
 
@@ -105,14 +104,12 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
     masked = syntax.masked or syntax.text
     functions: dict[str, list[Callable_]] = {}
     for function in syntax.functions:
-        start, end = function.body
-        body = None
-        if end - start <= MAX_FUNCTION and function.in_macro is None:
-            body = masked[start:end].decode("latin-1")
-            if "return" not in body:
-                body = None
-        head = masked[function.span.start : start].decode("latin-1") if body else ""
-        made = Callable_(function, body, _returned(head, function.name) if body else "auto")
+        body = _evaluable(function, masked)
+        head = masked[function.span.start : function.body.start].decode("latin-1") if body else ""
+        returns = _returned(head, function.name) if body else "auto"
+        if returns in NOT_VALUES:
+            body = None
+        made = Callable_(function, body, returns)
         functions.setdefault(function.name, []).append(made)
     return FileIndex(
         path,
@@ -122,7 +119,11 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
         _by_name(syntax.aliases),
         _by_name(syntax.kernels),
         tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)}),
-        {m[1].decode("latin-1"): m[2].decode("latin-1").strip() for m in _BASES.finditer(masked)},
+        {
+            m[1].decode("latin-1"): m[2].decode("latin-1").strip()
+            for pattern in _BASES
+            for m in pattern.finditer(masked)
+        },
         syntax.constants,
         _mentions(syntax),
         frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
@@ -133,18 +134,22 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
         ),
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
         _class_templates(syntax.code),
-        frozenset(name.decode() for name in _CALLED.findall(syntax.code)),
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
     )
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_CALLED = re.compile(rb"\b([A-Za-z_]\w{3,})\s*[(<]")
+_CALLED = re.compile(rb"([A-Za-z_]\w{3,})\s*[(<]")
+
+
+def called_names(syntax: FileSyntax) -> frozenset[str]:
+    """The functions that a file may call."""
+    return frozenset(name.decode() for name in _CALLED.findall(syntax.code))
 
 
 _CLASS = re.compile(
-    rb"\btemplate\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*[:{]"
+    rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*[:{]"
 )
 
 
@@ -192,6 +197,18 @@ def _mentions(syntax: FileSyntax) -> frozenset[str]:
 
 
 _POINTER = re.compile(rb"(?<=[=&?:,(])\s*&?\s*\b[A-Za-z_]\w*(?=\s*[<;,:)])")
+
+
+def _evaluable(function: Function, masked: bytes) -> str | None:
+    """The body of a function that may make a number, where it is short."""
+    start, end = function.body
+    limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
+    if end - start > limit or function.in_macro is not None or function.name == "main":
+        return None
+    body = masked[start:end]
+    if b"return" not in body or b"<<<" in body:
+        return None
+    return body.decode("latin-1")
 
 
 _ATTRIBUTES = re.compile(

@@ -21,7 +21,7 @@ from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.parse import Parsed, alias_names, parse, reparse
 from occlsp.source.resolve import Origin
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.view import FileIndex, View, index_file
+from occlsp.source.view import FileIndex, View, called_names, index_file
 
 MAX_FILE = 16 << 20
 """Bytes: a larger file is no source that anybody wrote."""
@@ -69,6 +69,8 @@ class Entry:
     errors: tuple[SourceError, ...] = ()
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
+    calls: frozenset[str] = frozenset()
+    """Names of functions that it may call, where its text was dropped."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
 
@@ -216,6 +218,8 @@ class Workspace:
 
     def _slim(self, path: str, file: Entry) -> None:
         if not file.is_open and self._reader is not None:
+            if file.syntax is not None:
+                file.calls = called_names(file.syntax)
             file.syntax = None
             file.parsed = None
             if file.local is not None:
@@ -371,7 +375,7 @@ class Workspace:
     def _calling(self, name: str) -> list[Origin] | None:
         """The files in view that call a function of this name; None where they are many."""
         found: list[Origin] = []
-        calling = [(p, file) for p, file in self._files.items() if name in file.index.calls]
+        calling = [(p, file) for p, file in self._files.items() if _calls(file, name)]
         if len(calling) > MAX_CALLING:
             return None
         for path, file in calling:
@@ -516,6 +520,13 @@ class Workspace:
         self._closures = {}
         self._resolver = self._new_resolver()
         self.add_known([*self._files, *self._given])
+
+
+def _calls(file: Entry, name: str) -> bool:
+    """Whether a file may call a function of this name."""
+    if file.syntax is not None:
+        return name.encode() in file.syntax.code
+    return name in file.calls
 
 
 def _names(written: str, kernel: Kernel) -> bool:
