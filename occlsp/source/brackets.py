@@ -93,11 +93,15 @@ def split(code: bytes, start: int, end: int) -> list[Span]:
 
     Parts are stripped; nothing but blanks has no parts.
     """
-    if not code[start:end].strip():
+    if skip_blanks(code, start, end) == end:
         return []
-    commas = _top_level_commas(code, start, end)
-    edges = [start - 1, *commas, end]
-    return [strip(code, left + 1, right) for left, right in pairwise(edges)]
+    return [strip(code, *part) for part in split_at_commas(code, start, end)]
+
+
+def split_at_commas(code: bytes, start: int, end: int) -> list[Span]:
+    """As `split`, with the blanks around each part: literals are blanks in code."""
+    edges = [start - 1, *_top_level_commas(code, start, end), end]
+    return [Span(left + 1, right) for left, right in pairwise(edges)]
 
 
 def skip_blanks(code: bytes, start: int, end: int) -> int:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from occlsp.source.mask import blank
-from occlsp.source.syntax import Condition, Define, Include
+from occlsp.source.states import Block, Checkpoint, Conditions, Statement
+from occlsp.source.syntax import Define, Include
 from occlsp.source.text import Span
-
-if TYPE_CHECKING:
-    from occlsp.source.scanner import Block, Checkpoint, Statement
-
-Conditions = tuple[Condition, ...]
 
 
 @dataclass(slots=True)

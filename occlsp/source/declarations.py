@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.facts import TemplateParameter
@@ -63,7 +64,7 @@ class Declaration:
                     position = closing + 1
                 elif token == b"[[":
                     position = max(code.find(b"]]", position, end), position)
-                elif token not in b":*&":
+                elif token not in (b"::", b":", b"*", b"&"):
                     return
                 continue
             opening = skip_blanks(code, position, end)
@@ -137,9 +138,15 @@ class Declaration:
 
 
 def constants(
-    fragment: Fragment, scope: tuple[str, ...], conditions: tuple[Condition, ...]
+    fragment: Fragment,
+    scope: tuple[str, ...],
+    heads: tuple[bytes, ...],
+    conditions: tuple[Condition, ...],
 ) -> Iterator[tuple[int, Constant]]:
-    """The constants that a declaration makes, each with its offset."""
+    """The constants that a declaration makes, each with its offset.
+
+    `heads` are those of the class templates that it is in.
+    """
     start, end = fragment.start, fragment.end
     if end - start > _LONGEST:
         return
@@ -148,9 +155,9 @@ def constants(
     declaration = Declaration(fragment, start, end)
     if not declaration.specifiers & {b"const", b"constexpr"}:
         return
-    parameters: tuple[TemplateParameter, ...] = ()
+    parameters = class_parameters(heads)
     if declaration.template_head is not None:
-        parameters = template_parameters(fragment.code, *declaration.template_head)
+        parameters += template_parameters(fragment.code, *declaration.template_head)
     for name, extents, value in declaration.declarators():
         if value is None or extents:
             continue
@@ -166,8 +173,27 @@ def constants(
         yield name.start, constant
 
 
+@lru_cache(maxsize=1024)
+def class_parameters(heads: tuple[bytes, ...]) -> tuple[TemplateParameter, ...]:
+    """The template parameters of class heads, outermost first."""
+    found: tuple[TemplateParameter, ...] = ()
+    for head in heads:
+        position = 0
+        while (template := _TEMPLATE.search(head, position)) is not None:
+            closing = match_angle(head, template.start(1), len(head))
+            if closing is None:
+                break
+            found += template_parameters(head, template.end(1), closing)
+            position = closing
+    return found
+
+
 def enumerators(
-    fragment: Fragment, opening: int, scope: tuple[str, ...], conditions: tuple[Condition, ...]
+    fragment: Fragment,
+    opening: int,
+    scope: tuple[str, ...],
+    heads: tuple[bytes, ...],
+    conditions: tuple[Condition, ...],
 ) -> Iterator[tuple[int, Constant]]:
     """The enumerators from the brace at `opening` to the fragment's end, each with its offset.
 
@@ -178,6 +204,7 @@ def enumerators(
     kind = fragment.words(*underlying.span(1)) if underlying is not None else "int"
     last = end - 1 if code[end - 1 : end] == b"}" else end
     previous = None
+    parameters = class_parameters(heads)
     for part in split(code, opening + 1, last):
         match = _ENUMERATOR.match(code, *part)
         if match is None:
@@ -192,6 +219,7 @@ def enumerators(
                 kind,
                 value,
                 is_constexpr=True,
+                template_parameters=parameters,
                 previous=previous,
                 conditions=conditions,
             ),

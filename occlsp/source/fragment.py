@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from occlsp.source.brackets import match_all, split, strip
+from occlsp.source.brackets import match_all, split_at_commas, strip
 from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
@@ -46,7 +46,9 @@ class Fragment:
 
     def expressions(self, start: int, end: int) -> tuple[Expr, ...]:
         """The parts between the commas of an argument list."""
-        return tuple(self.expression(*part) for part in split(self.code, start, end))
+        parts = split_at_commas(self.code, start, end)
+        found = tuple([expression(self.text, self.code, *part) for part in parts])
+        return found if len(found) > 1 or found[0].text else ()
 
     def words(self, start: int, end: int) -> str:
         """The code between two offsets with single blanks."""

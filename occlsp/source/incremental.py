@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from occlsp.source.branches import Scan
 from occlsp.source.reader import Facts, Reader, place
-from occlsp.source.scanner import Checkpoint, Scanner
+from occlsp.source.scanner import Scanner
 from occlsp.source.shifting import Shift
+from occlsp.source.states import Checkpoint
 from occlsp.source.syntax import Define
 
 Item = TypeVar("Item")

@@ -75,7 +75,7 @@ def head_range(
         low = max(low, token - _LONGEST_OPEN)  # nothing ends the declaration before it
     start = max(start, low)
     limit = min(fragment.end, token + _LONGEST)
-    if following is not None and code.find(b")", token, following) >= 0:
+    if following is not None and code.find(b"(", token, following) >= 0:
         limit = min(following, limit)
     for count, match in enumerate(_HEAD_END.finditer(code, token, limit)):
         offset = match.start()

@@ -16,6 +16,7 @@ _STRING = re.compile(rb'"[^"\\\n\r]*(?:\\(?:\r\n|.)[^"\\\n\r]*)*"?', re.S)
 _CHARACTER = re.compile(rb"'[^'\\\n\r]*(?:\\(?:\r\n|.)[^'\\\n\r]*)*'?", re.S)
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 _RAW_STRING = re.compile(rb'"([^ ()\\\t\v\f\n\r"]{0,16})\(')
+_RAW_PREFIX = re.compile(rb"(?<![0-9A-Za-z_])(?:u8|[uUL])?R\Z")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = b" " * 4096
 
@@ -85,7 +86,8 @@ def literals(text: bytes, position: int) -> Iterator[tuple[int, int, bool]]:
             position = _match_end(_LINE_COMMENT, text, start)
             yield start, position, True
         elif start == string:
-            position = _raw_string_end(text, start) or _match_end(_STRING, text, start)
+            raw = _raw_string(text, start)
+            start, position = raw or (start, _match_end(_STRING, text, start))
             yield start, position, False
         elif start and text[start - 1] in _HEX_DIGITS:  # a digit separator: 1'024
             position = start + 1
@@ -100,19 +102,18 @@ def _match_end(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
     return match.end()
 
 
-def _raw_string_end(text: bytes, quote: int) -> int | None:
-    """Where the raw string ends whose quote is at `quote`; None where it is none.
+def _raw_string(text: bytes, quote: int) -> tuple[int, int] | None:
+    """The raw string whose quote is at `quote`, its prefix included; None where it is none.
 
     One that is never closed goes to the end of the text, as it does for a compiler.
     """
     if not quote or text[quote - 1] != 0x52:  # R
         return None
-    before = text[max(0, quote - 4) : quote]
-    if re.search(rb"(?<![0-9A-Za-z_])(?:u8|[uUL])?R\Z", before) is None:
-        return None
+    low = max(0, quote - 4)
+    prefix = _RAW_PREFIX.search(text[low:quote])
     opening = _RAW_STRING.match(text, quote)
-    if opening is None:
+    if prefix is None or opening is None:
         return None
     closing = b")" + opening[1] + b'"'
     end = text.find(closing, opening.end())
-    return len(text) if end < 0 else end + len(closing)
+    return low + prefix.start(), len(text) if end < 0 else end + len(closing)

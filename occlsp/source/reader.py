@@ -16,7 +16,7 @@ from occlsp.source.branches import Scan
 from occlsp.source.definitions import read_bodies
 from occlsp.source.fragment import Fragment, moved
 from occlsp.source.heads import parameter, read_head
-from occlsp.source.scanner import Block
+from occlsp.source.states import Block
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import (
     Constant,
@@ -153,12 +153,16 @@ class Reader:
                 fragment = Fragment(self.text, self.code, block.declaration, block.end)
                 conditions = self.scan.conditions_at(block.opening)
                 found.extend(
-                    declarations.enumerators(fragment, block.opening, block.names, conditions)
+                    declarations.enumerators(
+                        fragment, block.opening, block.names, block.heads, conditions
+                    )
                 )
         for statement in self.scan.statements:
             fragment = Fragment(self.text, self.code, statement.start, statement.end)
             conditions = self.scan.conditions_at(statement.end)
-            found.extend(declarations.constants(fragment, statement.names, conditions))
+            found.extend(
+                declarations.constants(fragment, statement.names, statement.heads, conditions)
+            )
         found.sort(key=lambda one: one[0])
         self.facts.constant_places = [offset for offset, _ in found]
         self.facts.constants = [

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-from occlsp.source.branches import Conditions, Scan, one_branch
+from occlsp.source.branches import Scan, one_branch
 from occlsp.source.classify import classify
 from occlsp.source.directives import (
     Directive,
@@ -35,6 +34,7 @@ from occlsp.source.directives import (
     read_include,
 )
 from occlsp.source.mask import blank
+from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
 from occlsp.source.text import Span
 
@@ -51,110 +51,6 @@ _DEEPEST = 128
 _MOST_NEGATED = 64
 _MOST_BLOCKS = 64
 """Braces in one declaration before its head: further ones are taken as initialisers."""
-
-
-class Scope:
-    """A region in braces; `parent` chains to the root."""
-
-    __slots__ = ("closed", "declaration", "kind", "names", "opening", "parent", "twins")
-
-    def __init__(
-        self,
-        kind: str,
-        parent: Scope | None,
-        names: tuple[str, ...],
-        declaration: int,
-        opening: int,
-    ) -> None:
-        self.kind = kind
-        self.parent = parent
-        self.names = names
-        """Of all enclosing namespaces and classes, its own included."""
-        self.declaration = declaration
-        self.opening = opening
-        self.closed = False
-        self.twins: list[Scope] = []
-
-    @property
-    def holds_declarations(self) -> bool:
-        """Whether it is no function body and no initialiser."""
-        return self.kind in ("root", "namespace", "linkage", "class")
-
-    def same_as(self, other: Scope | None) -> bool:
-        """Whether scanning goes on alike from both."""
-        mine: Scope | None = self
-        while mine is not None and other is not None:
-            if mine is other:
-                return True
-            if mine.kind != other.kind or mine.names != other.names:
-                return False
-            mine, other = mine.parent, other.parent
-        return mine is other
-
-
-class Block(NamedTuple):
-    """A function or enumeration: its declaration's start, its braces, and what is around it."""
-
-    declaration: int
-    opening: int
-    end: int
-    names: tuple[str, ...]
-    kind: str
-
-
-class Statement(NamedTuple):
-    """A declaration without a body that may hold constants."""
-
-    start: int
-    end: int
-    names: tuple[str, ...]
-
-
-class State(NamedTuple):
-    """Where the machine stands between two tokens."""
-
-    scope: Scope
-    depth: int
-    declaration: int
-    blocks: int
-
-
-class Group(NamedTuple):
-    """An `#if` that is not closed yet."""
-
-    offset: int
-    outer: Conditions
-    at_start: State
-    texts: tuple[str, ...]
-    branch: int
-    is_live: bool
-    rest_is_dead: bool
-    is_guard: bool
-    """An include guard, whose condition says nothing."""
-    starts_settled: bool
-    """Whether it begins between two declarations."""
-    is_settled: bool
-    """Whether its first branch ends so, too."""
-    ends: tuple[State, ...]
-
-    def same_as(self, other: Group) -> bool:
-        """Whether scanning goes on alike in both, places aside."""
-        return (
-            self.texts == other.texts
-            and self[4:10] == other[4:10]
-            and self.at_start.scope.same_as(other.at_start.scope)
-            and len(self.ends) == len(other.ends)
-            and all(a.scope.same_as(b.scope) for a, b in zip(self.ends, other.ends, strict=True))
-        )
-
-
-class Checkpoint(NamedTuple):
-    """The machine's state between two declarations."""
-
-    scope: Scope
-    groups: tuple[Group, ...]
-    conditions: Conditions
-    seen_directive: bool
 
 
 class Scanner:
@@ -255,7 +151,7 @@ class Scanner:
 
     def open_declared(self, offset: int) -> None:
         scope, _, declaration, blocks = self.state
-        opening = None
+        opening, head = None, b""
         if blocks < _MOST_BLOCKS:
             head = self.branch_text(declaration, offset)
             if head.count(b"(") <= head.count(b")"):
@@ -266,6 +162,8 @@ class Scanner:
             return
         inner = Scope(opening.kind, scope, (*scope.names, *opening.names), declaration, offset)
         self.state = State(inner, 0, offset + 1, blocks)
+        if opening.kind == "class" and b"template" in head:
+            inner.heads = (*inner.heads, head)
         if inner.holds_declarations:
             self.state = State(inner, 0, offset + 1, 0)
             self.enter(inner, offset + 1)
@@ -308,12 +206,14 @@ class Scanner:
             if not one.closed and one.parent is not None:
                 one.closed = True
                 names = one.names if one.kind == "enum" else one.parent.names
-                self.scan.blocks.append(Block(one.declaration, one.opening, end, names, one.kind))
+                self.scan.blocks.append(
+                    Block(one.declaration, one.opening, end, names, one.kind, one.parent.heads)
+                )
 
     def end_statement(self, offset: int) -> None:
         scope, _, declaration, _ = self.state
         if self.masked.find(b"const", declaration, offset) >= 0:
-            self.scan.statements.append(Statement(declaration, offset, scope.names))
+            self.scan.statements.append(Statement(declaration, offset, scope.names, scope.heads))
         self.state = State(scope, 0, offset + 1, 0)
         self.checkpoint(offset + 1)
 

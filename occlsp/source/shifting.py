@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from occlsp.source.branches import Conditions
-from occlsp.source.scanner import Block, Checkpoint, Group, Statement
+from occlsp.source.states import Block, Checkpoint, Conditions, Group, Statement
 from occlsp.source.syntax import (
     Condition,
     Constant,
@@ -91,11 +90,16 @@ class Shift:
     def block(self, one: Block) -> Block:
         delta = self.delta
         return Block(
-            one.declaration + delta, one.opening + delta, one.end + delta, one.names, one.kind
+            one.declaration + delta,
+            one.opening + delta,
+            one.end + delta,
+            one.names,
+            one.kind,
+            one.heads,
         )
 
     def statement(self, one: Statement) -> Statement:
-        return Statement(one.start + self.delta, one.end + self.delta, one.names)
+        return Statement(one.start + self.delta, one.end + self.delta, one.names, one.heads)
 
     def define(self, one: Define) -> Define:
         return Define(

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from occlsp.source.branches import Conditions, Scan, one_branch
+from occlsp.source.branches import Scan, one_branch
 from occlsp.source.fragment import Fragment, moved
+from occlsp.source.states import Conditions
 from occlsp.source.syntax import Condition, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
 

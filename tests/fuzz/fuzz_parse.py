@@ -25,7 +25,7 @@ from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import LineIndex, PositionEncoding
 
 CASES = Path(__file__).parent.parent / "source" / "cases"
-SUFFIXES = {".cu", ".cuh", ".h", ".hpp", ".cpp"}
+SUFFIXES = {".cu", ".cuh"}
 LIMIT_S = 1.0
 PIECES = [
     *("{", "}", "(", ")", "<", ">", "[", "]", ";", ",", "<<<", ">>>", "::", "->", "=", "#", "\\"),
@@ -78,6 +78,7 @@ def edit(text: bytes, random_: random.Random, encoding: PositionEncoding) -> byt
     start = random_.randrange(len(text) + 1)
     length = random_.choice((0, 0, 0, 1, 1, 2, 5, 20, 200))
     places = sorted((start, min(start + length, len(text))))
+    places = [place - (text[place - 1 : place + 1] == b"\r\n") for place in places]
     positions = [index.position(place, encoding) for place in places]
     left, right = (index.offset(line, character, encoding) for line, character in positions)
     if encoding == "utf-8" and [left, right] != places:

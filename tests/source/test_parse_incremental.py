@@ -1,0 +1,78 @@
+"""Parsing again after an edit: the same facts, and no work on what did not change."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from occlsp.source.parse import parse, reparse
+
+FILE = b"""#define N 4
+namespace n {
+__global__ void first(int* p) { }
+#if A
+constexpr int kT = 128;
+#else
+constexpr int kT = 256;
+#endif
+void launch() { first<<<1, kT>>>(p); }
+enum { X, Y };
+}
+__global__ void second(int* p) { }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"first(int* p)", b"first(int* p, long n)"),
+        (b"{ }", b"{ /* "),
+        (b"#else", b"#elif B"),
+        (b"#endif", b""),
+        (b"X, Y", b"X, W, Y"),
+        (b"#define N 4", b"#define KERNEL __global__\nKERNEL void third() { }"),
+        (b"namespace n {", b""),
+        (b"#if A", b"#if 0"),
+        (FILE, b""),
+    ],
+)
+def test_the_result_is_that_of_a_full_parse(old: bytes, new: bytes) -> None:
+    before = reparse(None, FILE)
+    edited = FILE.replace(old, new, 1)
+    after = reparse(before, edited)
+    assert after.syntax == parse(edited)
+    assert reparse(after, FILE).syntax == before.syntax
+
+
+def test_facts_in_front_of_an_edit_are_kept() -> None:
+    before = reparse(None, FILE)
+    after = reparse(before, FILE.replace(b"second", b"other"))
+    assert after.syntax.kernels[0] is before.syntax.kernels[0]
+    assert after.syntax.launches[0] is before.syntax.launches[0]
+    assert reparse(after, after.syntax.text) is after
+
+
+def test_names_for_global_from_elsewhere_change_the_result() -> None:
+    text = b"KERNEL void k() { }"
+    before = reparse(None, text)
+    assert before.syntax.kernels == ()
+    after = reparse(before, text, aliases=frozenset({"KERNEL"}))
+    assert [kernel.name for kernel in after.syntax.kernels] == ["k"]
+
+
+def test_an_edit_of_a_large_file_costs_a_fraction_of_its_parse() -> None:
+    text = FILE * 1500
+    full = least(lambda: reparse(None, text))
+    before = reparse(None, text)
+    edited = text[: len(text) // 2] + b" int x;" + text[len(text) // 2 :]
+    assert least(lambda: reparse(before, edited)) < full / 4
+
+
+def least(function: object) -> float:
+    times = []
+    for _ in range(3):
+        before = time.process_time()
+        function()  # type: ignore[operator]
+        times.append(time.process_time() - before)
+    return min(times)
