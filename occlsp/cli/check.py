@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from occlsp.cli.usage import OneLineCommand, Unusable
+
+if TYPE_CHECKING:
+    from occlsp.analysis.baseline import Baseline
+    from occlsp.cli.check_project import Request
 
 EXAMPLE = """
 \b
 Example:
   occlsp check src --compile --arch sm_90
   occlsp check kernels.cu --report build.log --format json
+  occlsp check src --compile --baseline occupancy.txt --format github
 """
 FailOn = Literal["error", "warning", "never"]
 
@@ -56,13 +60,32 @@ FailOn = Literal["error", "warning", "never"]
     help="The mildest finding that makes the exit status 1.",
 )
 @click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Warn of what is worse than in this baseline.",
+)
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write what every kernel comes to.",
+)
+@click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "sarif", "github", "markdown"]),
     default="text",
     show_default=True,
 )
-@click.option("-j", "jobs", default=1, show_default=True, help="Compiles at a time.")
+@click.option(
+    "-j",
+    "jobs",
+    type=click.IntRange(1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="all cores",
+    help="Processes that read and compile.",
+)
 def command(
     paths: tuple[Path, ...],
     arch: tuple[str, ...],
@@ -72,6 +95,8 @@ def command(
     compile_commands: Path | None,
     gpu: str | None,
     fail_on: FailOn,
+    baseline: Path | None,
+    write_baseline: Path | None,
     format_: str,
     jobs: int,
 ) -> None:
@@ -83,7 +108,11 @@ def command(
     request = Request(
         paths, arch, reports, report_folder, is_compiling, compile_commands, gpu, jobs
     )
-    sys.exit(_run(request, fail_on, format_))
+    from occlsp.cli.check_baseline import read_baseline
+
+    # Before hours of compiling, not after.
+    before = read_baseline(baseline) if baseline is not None else None
+    sys.exit(_run(request, fail_on, format_, before, write_baseline))
 
 
 def _refuse_missing(paths: list[Path]) -> None:
@@ -104,50 +133,37 @@ def _refuse_unknown(archs: tuple[str, ...], gpu_name: str | None) -> None:
         raise Unusable(str(error)) from None
 
 
-def _run(request: Any, fail_on: FailOn, format_: str) -> int:
-    from occlsp.analysis.findings import findings
+def _run(
+    request: Request,
+    fail_on: FailOn,
+    format_: str,
+    before: Baseline | None,
+    write_to: Path | None,
+) -> int:
+    from occlsp.cli.check_output import Output
     from occlsp.cli.check_project import projects
-    from occlsp.cli.check_rows import finding_json, row_json, rows
-    from occlsp.cli.check_text import print_findings, print_summary
-    from occlsp.cli.formats.located import Located, region
 
-    located: list[Located] = []
-    kernels: list[dict[str, Any]] = []
-    files = 0
-    for project in projects(request, _progress()):
-        for problem in project.problems:
-            click.echo(f"occlsp check: {problem}", err=True)
-        for path in project.paths:
-            files += 1
-            shown = _shown(path)
-            file = project.snapshot.sources.file(path)
-            if file is None:
-                continue
-            for found in findings(project.snapshot, path):
-                line = file.lines.line_span(file.lines.line_of(found.span.start))
-                text = file.text[line.start : line.end].decode("utf-8", "replace")
-                located.append(Located(found, shown, region(file.lines, found.span), text))
-            kernels += [
-                row_json(project.snapshot, row, shown) for row in rows(project.snapshot, path)
-            ]
-    if format_ == "json":
-        document = {"findings": [finding_json(one) for one in located], "kernels": kernels}
-        click.echo(json.dumps(document, indent=1))
-    else:
-        print_findings(located)
-        print_summary(located, len({(k["path"], k["line"]) for k in kernels}), files)
-    return _status([one.finding.severity for one in located], fail_on)
+    output = Output(format_, before)
+    try:
+        for project in projects(request, _progress()):
+            for problem in project.problems:
+                click.echo(f"occlsp check: {problem}", err=True)
+            output.add(project)
+    except KeyboardInterrupt:
+        click.echo("occlsp check: interrupted; what follows is of what was read before", err=True)
+        output.finish()
+        output.print()
+        return 130
+    output.finish()
+    output.print()
+    if write_to is not None:
+        output.write_baseline(write_to)
+    return _status([one.finding.severity for one in output.located], fail_on)
 
 
 def _status(severities: list[str], fail_on: FailOn) -> int:
     failing = {"error": {"error"}, "warning": {"error", "warning"}, "never": set()}[fail_on]
     return int(any(severity in failing for severity in severities))
-
-
-def _shown(path: str) -> str:
-    """Relative to the working folder where it lies below it."""
-    relative = os.path.relpath(path)
-    return (path if relative.startswith("..") else relative).replace(os.sep, "/")
 
 
 def _progress() -> Callable[[str], None]:
