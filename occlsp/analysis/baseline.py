@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from occlsp.analysis.join import Row
+from occlsp.reports.names import demangle
 
 HEADER = "# occlsp baseline 1"
 COLUMNS = (
@@ -90,7 +91,7 @@ def of_rows(rows: Iterable[Row]) -> tuple[Baseline, dict[Key, Row]]:
     for row in sorted(rows, key=_place):
         if row.entry is None:
             continue
-        name = row.entry.name or row.entry.entry
+        name = row.entry.name or demangle(row.entry.entry)
         by = (row.launch.launch.function or "file scope") if row.launch else _UNKNOWN
         counts[name, row.arch, by] += 1
         nth = counts[name, row.arch, by]

@@ -12,6 +12,7 @@ from occlsp.analysis.results import Finding
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.cli.usage import Unusable
 from occlsp.reports.facts import Report
+from occlsp.reports.names import demangle
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -78,7 +79,7 @@ def of_reports(reports: Iterable[Report]) -> Baseline:
             spills = None
             if entry.spill_stores is not None and entry.spill_loads is not None:
                 spills = entry.spill_stores + entry.spill_loads
-            key = Key(entry.name or entry.entry, entry.arch or "?", "-")
+            key = Key(entry.name or demangle(entry.entry), entry.arch or "?", "-")
             mark = Mark(None, None, None, entry.registers, spills, entry.static_smem, None, None)
             if key not in baseline or (spills or 0) > (baseline[key].spill_bytes or 0):
                 baseline[key] = mark
