@@ -32,6 +32,8 @@ from occlsp.source.syntax import (
 )
 from occlsp.source.text import Span
 
+_NOT_A_WORD = re.compile(rb"[(){};]")
+_LONGEST_WORDS = 256
 MOST_FACTS = 10_000
 """Of one kind in one file: further ones are not read."""
 
@@ -177,6 +179,8 @@ class Reader:
         for token, following in zip_longest(found, found[1:]):
             if token < last_end and not self.scan.is_branched(last_token, token):
                 continue
+            if following is not None and following >= self.around.fragment(token).end:
+                following = None
             if following is not None and self.is_one_head(token, following):
                 continue
             if self.code[token] != 0x5F and self.facts.is_in_body(token):
@@ -190,9 +194,10 @@ class Reader:
 
     def is_one_head(self, token: int, following: int) -> bool:
         """Whether two tokens stand in one head with nothing but words between them."""
-        between = self.code[token : min(following, token + 256)]
-        return not (
-            any(mark in between for mark in b"(){};") or self.scan.is_branched(token, following)
+        return (
+            following - token < _LONGEST_WORDS
+            and _NOT_A_WORD.search(self.code, token, following) is None
+            and not self.scan.is_branched(token, following)
         )
 
     def kernel_at(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,8 +270,9 @@ def main() -> int:
                 print(f"  {took:.2f} s  {name}")
         print("shapes: none took longer than a second")
     except Fault as fault:
-        print(f"fault: {fault}", file=sys.stderr)
-        Path("fault.cu").write_bytes(fault.text)
+        shown = Path(tempfile.gettempdir(), "occlsp-fault.cu")
+        shown.write_bytes(fault.text)
+        print(f"fault: {fault}; the text is in {shown}", file=sys.stderr)
         return 1
     return 0
 

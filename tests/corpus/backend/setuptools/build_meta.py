@@ -1,0 +1,12 @@
+"""Stands in for the back end of this name: see `hooks`."""
+
+from __future__ import annotations
+
+from hooks import get_requires_for_build_wheel, prepare_metadata_for_build_wheel
+
+__all__ = ["get_requires_for_build_wheel", "prepare_metadata_for_build_wheel"]
+
+
+class __legacy__:  # noqa: N801 - pip's name for the back end of projects that name none
+    get_requires_for_build_wheel = staticmethod(get_requires_for_build_wheel)
+    prepare_metadata_for_build_wheel = staticmethod(prepare_metadata_for_build_wheel)
