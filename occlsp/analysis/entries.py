@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from occlsp.analysis.architecture import canonical
@@ -46,7 +46,7 @@ class EntryIndex:
         names: dict[str, list[Entry]] = {}
         files: dict[str, list[Entry]] = {}
         warnings: dict[str, list[ReportWarning]] = {}
-        for entry in merge_reports(reports):
+        for entry in map(_plausible, merge_reports(reports)):
             for name in identifiers(entry.entry):
                 names.setdefault(name, []).append(entry)
             if entry.file is not None:
@@ -116,6 +116,21 @@ class EntryIndex:
             found = match_launch(known, key_of(site), entries)
             self._picks[key] = found
         return found
+
+
+_LARGEST = {"registers": 65535, "static_smem": 2**31 - 1, "barriers": 65535}
+
+
+def _plausible(entry: Entry) -> Entry:
+    """The entry; a number that no compiler says (a broken file does) is not known."""
+    absurd = {
+        name: None
+        for name, most in _LARGEST.items()
+        if (value := getattr(entry, name)) is not None and not 0 <= value <= most
+    }
+    if entry.max_threads is not None and entry.max_threads < 1:
+        absurd["max_threads"] = None
+    return replace(entry, **absurd) if absurd else entry  # type: ignore[arg-type]
 
 
 def entries_key(entries: Iterable[Entry]) -> tuple[int, ...]:
