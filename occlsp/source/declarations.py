@@ -63,7 +63,7 @@ class Declaration:
                         return
                     position = closing + 1
                 elif token == b"[[":
-                    position = max(code.find(b"]]", position, end), position)
+                    position = max(code.find(b"]]", position, end) + 2, position)
                 elif token not in (b"::", b":", b"*", b"&"):
                     return
                 continue

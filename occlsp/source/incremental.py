@@ -89,8 +89,8 @@ def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
         if offset < edit.new_end or offset <= start:
             return False
         number = known.get(offset - edit.delta)
-        if number is None or old.checkpoints[number] < edit.old_end:
-            return False
+        if not number or old.checkpoints[number] < edit.old_end:
+            return False  # the first is where reading begins, and ends nothing
         there = shift.checkpoint(old.states[number])
         return (
             here.seen_directive == there.seen_directive

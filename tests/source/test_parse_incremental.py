@@ -35,6 +35,7 @@ __global__ void second(int* p) { }
         (b"namespace n {", b""),
         (b"#if A", b"#if 0"),
         (FILE, b""),
+        (b"#define N", b"int before;\n#define N"),
     ],
 )
 def test_the_result_is_that_of_a_full_parse(old: bytes, new: bytes) -> None:
