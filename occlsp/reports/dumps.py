@@ -20,6 +20,10 @@ from occlsp.reports.facts import Entry
 RESERVED_SHARED: Final = 1024
 """Bytes of shared memory that the system takes of each block from sm_90 on."""
 FIRST_RESERVED_ARCH: Final = 90
+DUMPED_WITH_RESERVE: Final = range(FIRST_RESERVED_ARCH, 1000)
+LINKED_WITH_RESERVE: Final = range(FIRST_RESERVED_ARCH, 100)
+"""Where `cuobjdump` and `nvlink -v` count it in: for sm_100 and later nvlink does not (13.0, 13.5),
+nor does it tell of constant banks there."""
 _FIRST_PARAMETER_SM90 = 528
 """Where the parameters begin in constant bank 0 from sm_90 on; 352 and less before."""
 
@@ -100,18 +104,18 @@ def arch_in_name(source: str) -> str | None:
     return f"sm_{found.pop()}" if len(found) == 1 else None
 
 
-def without_reserve(entries: Sequence[Entry]) -> list[Entry]:
+def without_reserve(entries: Sequence[Entry], archs: range = DUMPED_WITH_RESERVE) -> list[Entry]:
     """The entries of one cubin or link, of whose shared memory the reserve is taken off.
 
-    From sm_90 on, the shared memory of linked code includes the 1024 bytes that the system takes
-    (and is 0 or 1024 where the kernel has none). Something between shows that it does not.
+    `archs` are the capabilities on which the tool counts the 1024 bytes in that the system takes
+    (0 or 1024 are told where the kernel has none). Something between shows that it did not.
     """
-    archs = {int(re.sub(r"\D", "", entry.arch) or 0) for entry in entries if entry.arch}
-    if archs:
-        newer = min(archs) >= FIRST_RESERVED_ARCH
+    known = {int(re.sub(r"\D", "", entry.arch) or 0) for entry in entries if entry.arch}
+    if known:
+        counted = all(arch in archs for arch in known)
     else:
-        newer = all(entry.cmem.get("0", 0) >= _FIRST_PARAMETER_SM90 for entry in entries)
-    if not newer or any(0 < (entry.static_smem or 0) < RESERVED_SHARED for entry in entries):
+        counted = all(entry.cmem.get("0", 0) >= _FIRST_PARAMETER_SM90 for entry in entries)
+    if not counted or any(0 < (entry.static_smem or 0) < RESERVED_SHARED for entry in entries):
         return list(entries)
     return [
         replace(entry, static_smem=entry.static_smem - RESERVED_SHARED)

@@ -12,7 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from occlsp.reports.attribution import Attribution, Block, Stack
-from occlsp.reports.dumps import DumpReader, arch_in_name, without_reserve
+from occlsp.reports.dumps import (
+    LINKED_WITH_RESERVE,
+    DumpReader,
+    arch_in_name,
+    without_reserve,
+)
 from occlsp.reports.facts import Entry, Report, ReportWarning
 from occlsp.reports.loglines import Line, read_lines
 from occlsp.reports.merge import EntrySet, merge_entries
@@ -21,6 +26,7 @@ from occlsp.reports.used import UsedReader
 
 _MOST_WARNINGS = 10_000
 _MOST_LANES = 1_000
+_MOST_CACHED = 4_096
 _MOST_OF_A_UNIT = 4_096
 """Entries of one ptxas that wait for what its form says of all of them."""
 
@@ -95,6 +101,7 @@ class _TextReader:
         self._warnings: list[ReportWarning] = []
         self._dumps = DumpReader(source, time)
         self._numbers = UsedReader()
+        self._stacks: dict[str, Stack] = {}
 
     def feed(self, line: Line) -> None:
         """Takes the next line."""
@@ -117,7 +124,7 @@ class _TextReader:
         if phrase == "bytes stack frame, ":
             match = _STACK.search(text)
             if match is not None:
-                lane.compiles.stack(Stack(*map(int, match.groups())))
+                lane.compiles.stack(self._stack(match))
         elif phrase == "Function properties for ":
             match = _PROPERTIES.search(text) or _LINK_PROPERTIES.search(text)
             if match is not None and match.re is _PROPERTIES:
@@ -137,6 +144,15 @@ class _TextReader:
                 self._used(lane, line, match)
         if match is None and line.complete:
             self._garbled(lane)
+
+    def _stack(self, match: re.Match[str]) -> Stack:
+        """The numbers; one object for all the same, as logs have many."""
+        stack = self._stacks.get(match.group())
+        if stack is None:
+            if len(self._stacks) > _MOST_CACHED:
+                self._stacks.clear()
+            stack = self._stacks[match.group()] = Stack(*map(int, match.groups()))
+        return stack
 
     def _used(self, lane: _Lane, line: Line, match: re.Match[str]) -> None:
         numbers = self._numbers.read(match.group(1), complete=line.complete)
@@ -256,7 +272,7 @@ class _TextReader:
                 arch = next(iter(known)) if len(known) == 1 else arch_in_name(self._source)
             by_arch.setdefault(arch, []).append(replace(entry, arch=arch))
         for group in by_arch.values():
-            yield from without_reserve(group)
+            yield from without_reserve(group, LINKED_WITH_RESERVE)
         yield from self._dumps.entries
 
     def _lost(self, block: Block) -> ReportWarning:

@@ -207,6 +207,18 @@ def test_the_architecture_of_a_dump_may_be_in_the_file_name_only(tmp_path: Path)
     assert [entry.static_smem for entry in report.entries] == [4096, 1024, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize(("arch", "told"), [("sm_80", 308), ("sm_90a", 1332), ("sm_120", 308)])
+def test_the_reserve_is_taken_off_where_nvlink_counts_it(
+    arch: str, told: int, read: Callable[[str | bytes], Report]
+) -> None:
+    (entry,) = read(
+        f"nvlink info    : Function properties for '_Z1kPf': (target: {arch})\n"
+        f"nvlink info    : used 24 registers, used 1 barriers, 88 stack, {told} bytes smem, "
+        f"0 bytes lmem (target: {arch})\n"
+    ).entries
+    assert entry.static_smem == 308
+
+
 def test_warnings_that_change_what_numbers_mean() -> None:
     kinds = [(w.kind, w.entry) for w in read_report(FORMS / "maxrregcount.txt").warnings]
     assert kinds == [
