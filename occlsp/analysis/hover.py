@@ -214,8 +214,13 @@ def _unknown_launch(launch: LaunchJoin) -> str:
         return "In code that no NVIDIA build compiles: nothing is computed for it"
     if not launch.kernels:
         return f"The kernel of this launch is not in view{_reason(site)}"
+    name = launch.kernels[0].kernel.name
+    if all(kernel.kernel.inactive for kernel in launch.kernels):
+        return f"**{name}**: no NVIDIA build compiles this kernel"
+    if site.block.values:
+        return f"**{name}**: a block of {block_text(site.block.values[0])} threads is none"
     why = site.block.why or "not known without running"
-    return f"**{launch.kernels[0].kernel.name}**: the block size is not known: {why}"
+    return f"**{name}**: the block size is not known: {why}"
 
 
 def _reason(launch: Launch) -> str:
