@@ -22,7 +22,7 @@ from occlsp.server import tasks
 from occlsp.server.configuration import TOML
 from occlsp.server.scan import MAX_FILES as MOST
 from occlsp.server.scan import ScanPage, ScanRequest
-from occlsp.server.watch import Watch
+from occlsp.server.watch import UNKNOWN, Watch
 from occlsp.source.facts import FileFacts
 
 if TYPE_CHECKING:
@@ -120,11 +120,14 @@ class Background:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _watched(self) -> Iterable[str]:
+    def _watched(self) -> dict[str, tasks.Stamp | None]:
+        """What to look at, and as what it was read last, where that is known."""
+        found: dict[str, tasks.Stamp | None] = {}
         for folder in self._session.folders.values():
-            yield str(PurePath(folder.path) / TOML)
-            yield from folder.watched
-            yield from (path for path in folder.snapshot.sources.files)
+            found[str(PurePath(folder.path) / TOML)] = UNKNOWN
+            found.update(dict.fromkeys(folder.snapshot.sources.files, UNKNOWN))
+            found.update(folder.watched)
+        return found
 
     def _ask(self, folder: str) -> _Due:
         if self._running is None or self._running.done():
@@ -205,7 +208,7 @@ class Background:
         )
         came: dict[str, Report] = {}
         gone: list[str] = []
-        watched: set[str] = set()
+        watched: dict[str, tasks.Stamp | None] = {}
         page = tasks.Page()
         while not page.is_last:
             page = await self._worker.call(f"{tasks.__name__}:survey", request, tasks.Page)
@@ -215,7 +218,7 @@ class Background:
                 folder.take_build(page.build)
             if page.watched is not None:
                 watched.update(page.watched)
-                folder.watched = frozenset(watched)
+                folder.watched = dict(watched)
             if page.measured is not None:
                 folder.take_measured(page.measured)
             if page.left_out:

@@ -50,8 +50,9 @@ class Folder:
         """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
         self.stamps: dict[str, Stamp] = {}
         """Of all files that were read, those without numbers too."""
-        self.watched: frozenset[str] = frozenset()
-        """Files and folders whose change means that reports are to be read again."""
+        self.watched: dict[str, Stamp | None] = {}
+        """Files and folders whose change means that reports are to be read again, as they were
+        when they were read."""
         self.compiler: str | None = None
         """The compiler and where it was found, once it was looked for."""
         self.compiler_missing: str | None = None

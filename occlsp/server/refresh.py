@@ -17,6 +17,8 @@ log = logging.getLogger("occlsp.refresh")
 
 AFTER_EDIT = 0.150
 """Seconds without an edit before findings are pushed: half-typed code is not judged."""
+AFTER_PUSH = 0.1
+"""Seconds between pushed diagnostics and the request to ask for hints again."""
 AFTER_NEWS = 0.030
 """Seconds in which several news become one refresh."""
 
@@ -94,17 +96,22 @@ class Refresh:
         everything, self._all = self._all, False
         edited, self._edited = self._edited, set()
         client = self._server.client
+        if not client.pulls_diagnostics:
+            self._push_next([d for d in self._documents() if everything or d.uri in edited])
+        elif everything:
+            self._ask(types.WORKSPACE_DIAGNOSTIC_REFRESH)
         if everything:
-            if client.inlay_hints and client.refresh_hints:
-                self._ask(types.WORKSPACE_INLAY_HINT_REFRESH)
-            if client.code_lenses and client.refresh_lenses:
-                self._ask(types.WORKSPACE_CODE_LENS_REFRESH)
-            if client.pulls_diagnostics:
-                self._ask(types.WORKSPACE_DIAGNOSTIC_REFRESH)
-        if client.pulls_diagnostics:
-            return
-        due = [d for d in self._documents() if everything or d.uri in edited]
-        self._push_next(due)
+            # Neovim keeps old hints where it redraws between the refresh and its answer, and
+            # it redraws for new diagnostics: so those go first.
+            delay = 0 if client.pulls_diagnostics else AFTER_PUSH
+            self._server.loop.call_later(delay, self._refresh_views)
+
+    def _refresh_views(self) -> None:
+        client = self._server.client
+        if client.inlay_hints and client.refresh_hints:
+            self._ask(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if client.code_lenses and client.refresh_lenses:
+            self._ask(types.WORKSPACE_CODE_LENS_REFRESH)
 
     def _push_next(self, due: list[Document]) -> None:
         """One document a turn: many may be open."""

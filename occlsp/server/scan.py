@@ -6,6 +6,7 @@ child from one scan to the next, so that a changed file costs what depends on it
 
 from __future__ import annotations
 
+import logging
 import pickle
 import time
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from occlsp.reports.worker import Control
+from occlsp.source.entries import read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.scanning import source_files
-from occlsp.source.workspace import Workspace, read_file
+from occlsp.source.workspace import Workspace
+
+log = logging.getLogger("occlsp.scan")
 
 PAGE_SECONDS = 0.2
 PAGE_FILES = 40
@@ -119,7 +123,7 @@ def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
         if text is None:
             gone.add(path)
         else:
-            workspace.update(path, text, is_open=False)
+            _update(workspace, path, text)
         yield ScanPage(done=70 * number // len(to_read))
     for path in gone:
         workspace.remove(path)
@@ -128,14 +132,25 @@ def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
     yield from _news(folder, request.files)
 
 
+def _update(workspace: Workspace, path: str, text: bytes) -> None:
+    try:
+        workspace.update(path, text, is_open=False)
+    except Exception:  # a fault in one file costs that one
+        log.exception("%s cannot be read", path)
+
+
 def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
     """The files whose facts, or declarations, are not what was shipped last. Files that are only
     included tell no facts, but are in view of those that include them."""
     workspace = folder.workspace
     given = workspace.paths()
     for number, path in enumerate([*given, *sorted(workspace.loaded().difference(given))]):
-        facts = workspace.facts(path)
-        entry = workspace.entry(path)
+        try:
+            facts = workspace.facts(path)
+            entry = workspace.entry(path)
+        except Exception:  # a fault in one file costs that one
+            log.exception("%s cannot be read", path)
+            continue
         state = (entry.exports, entry.local_key, facts)
         if folder.known.get(path) != state or path in wanted:
             folder.known[path] = state

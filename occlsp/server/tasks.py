@@ -79,8 +79,8 @@ class Page:
 
     reports: tuple[ReadReport, ...] = ()
     build: Build | None = None
-    watched: tuple[str, ...] | None = None
-    """Files and folders whose change means another survey."""
+    watched: dict[str, Stamp | None] | None = None
+    """Files and folders whose change means another survey, as they were when they were seen."""
     measured: tuple[Measurement, ...] | None = None
     """All measured runs."""
     gone: tuple[str, ...] = ()
@@ -128,8 +128,10 @@ def _joined(page: Page, more: Page) -> Page:
     )
 
 
-def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return (one or ()) + (other or ()) if one is not None or other is not None else None
+def _both(
+    one: dict[str, Stamp | None] | None, other: dict[str, Stamp | None] | None
+) -> dict[str, Stamp | None] | None:
+    return {**(one or {}), **(other or {})} if one is not None or other is not None else None
 
 
 def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
@@ -139,8 +141,8 @@ def _survey(request: SurveyRequest, control: Control) -> Iterator[Page]:
     yield Page(build=_build(commands, root))
     yield from _cached(root, request.known)
     found = discover(root, request.globs, _outputs(commands))
-    watched = [str(file) for file in found.files] + [str(folder) for folder in found.folders]
-    yield Page(watched=(*watched, *([str(path)] if path else ())), left_out=found.left_out)
+    watched = (*found.files, *found.folders, *([path] if path else ()))
+    yield Page(watched={str(file): _stamp(file) for file in watched}, left_out=found.left_out)
     current = {str(file) for file in found.files}
     yield Page(gone=tuple(p for p in request.known if p not in current and not is_cached(p)))
     for file in found.files:
@@ -159,7 +161,7 @@ def _measured(root: Path, globs: tuple[str, ...]) -> Page:
     for problem in problems:
         log.warning("%s", problem)
     watched = (*found.files, *found.folders)
-    return Page(measured=measured, watched=tuple(str(path) for path in watched))
+    return Page(measured=measured, watched={str(path): _stamp(path) for path in watched})
 
 
 def _read(file: Path) -> Report:

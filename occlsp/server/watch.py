@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,9 @@ SOURCES = "**/*.{cu,cuh,h,hh,hpp,hxx,inl,inc,c,cc,cpp,cxx}"
 REPORTS = "**/*.{log,o,obj,cubin,fatbin}"
 SETTINGS = "**/{occlsp.toml,compile_commands.json}"
 Stamp = tuple[int, int] | None
+"""Modification in nanoseconds, and size; None: there is no such file."""
+UNKNOWN: Stamp = (-1, -1)
+"""The first look tells what it is."""
 
 
 class Watch:
@@ -38,11 +41,12 @@ class Watch:
         self,
         server: Server,
         folders: Callable[[], Iterable[str]],
-        files: Callable[[], Iterable[str]],
+        files: Callable[[], Mapping[str, Stamp]],
         changed: Callable[[list[str]], None],
     ) -> None:
         """`folders` are those of the workspace, `files` all files and directories whose change
-        matters now; `changed` is called with those that have."""
+        matters now, each as it was read last (or UNKNOWN); `changed` is called with those that
+        are different."""
         self._server = server
         self._folders = folders
         self._files = files
@@ -80,17 +84,14 @@ class Watch:
 
     async def _look(self) -> None:
         folders = list(self._folders())
-        files = [
-            path
-            for path in self._files()
+        files = {
+            path: stamp
+            for path, stamp in self._files().items()
             if not self._server.client.watches_files or owner(path, folders) is None
-        ]
-        stamps = await asyncio.to_thread(_stamps, files[:MAX_POLLED])
-        changed = [
-            path
-            for path, stamp in stamps.items()
-            if path in self._stamps and self._stamps[path] != stamp
-        ]
+        }
+        stamps = await asyncio.to_thread(_stamps, list(files)[:MAX_POLLED])
+        before = {**files, **self._stamps}
+        changed = [path for path, stamp in stamps.items() if before[path] not in (stamp, UNKNOWN)]
         self._stamps = stamps
         if changed:
             self._server.turns.label = "files changed"
