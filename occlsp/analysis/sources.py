@@ -288,7 +288,8 @@ def _can_be_given(kernel: Kernel, count: int) -> bool:
     """Whether so many template arguments can be written: the rest has defaults or is deduced,
     which a number that no parameter's type holds cannot be."""
     parameters = kernel.template_parameters
-    if any(parameter.is_pack for parameter in parameters):
+    is_special = kernel.template_arguments is not None
+    if is_special or any(parameter.is_pack for parameter in parameters):
         return True
     types = " ".join(kernel.parameters)
     return count <= len(parameters) and all(
