@@ -21,7 +21,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -53,15 +53,24 @@ class _Variant:
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The newest compile of a unit for one architecture."""
+    """The newest compile of a unit for one architecture, of one kind: ours, of a debug build, or
+    recorded from the user's build."""
 
     unit: str
     arch: str
     result: str
-    """The id of the `CompileResult`."""
+    """The id of the `CompileResult`; empty where no compile has given any yet."""
     time: float
     took: float = 0.0
     dependencies: tuple[str, ...] = ()
+    is_debug: bool = False
+    is_recorded: bool = False
+
+    @property
+    def slot(self) -> str:
+        """The end of the index file's name."""
+        kind = ("-record" if self.is_recorded else "") + ("-debug" if self.is_debug else "")
+        return self.arch + kind
 
 
 @dataclass
@@ -165,11 +174,16 @@ class Cache:
 
     def keep(self, result: CompileResult) -> None:
         """Keeps a result that no lookup asks for (of a recorded build) as the unit's latest."""
-        self.store(digest(b"kept", os.fsencode(result.unit), _slot(result).encode()), result, {})
+        self.store(
+            digest(b"kept", os.fsencode(result.unit), _latest_of(result, "").slot.encode()),
+            result,
+            {},
+        )
 
     def latest(self, unit: str) -> tuple[CompileResult, ...]:
-        """What is known of a unit, whatever its source is now: one result an architecture."""
-        found = [self._result(latest.result) for latest in self._latest(unit)]
+        """What is known of a unit, whatever its source is now: the newest result for each
+        architecture, of a debug build only where there is no other."""
+        found = [self._result(latest.result) for latest in _best(self._latest(unit))]
         return tuple(result for result in found if result is not None)
 
     def known_units(self, root: str | Path) -> dict[str, tuple[Latest, ...]]:
@@ -177,7 +191,7 @@ class Cache:
         units: dict[str, list[Latest]] = {}
         for latest in self._all_latest(str(root)):
             units.setdefault(latest.unit, []).append(latest)
-        return {unit: tuple(found) for unit, found in sorted(units.items())}
+        return {unit: best for unit in sorted(units) if (best := _best(units[unit]))}
 
     def units_including(self, header: str, root: str | Path | None = None) -> tuple[str, ...]:
         """The units (below `root`) that included `header` when last compiled, newest first."""
@@ -194,13 +208,10 @@ class Cache:
 
     def note_took(self, result: CompileResult) -> None:
         """Remembers the time of a compile that gave nothing, so that it is not tried at once."""
-        for latest in self._latest(result.unit):
-            if latest.arch == _slot(result):
-                self._write(
-                    self._index_path(result.unit, latest.arch), replace(latest, took=result.took)
-                )
-                return
-        self._write_latest(result, "")
+        new = _latest_of(result, "")
+        known = [latest for latest in self._latest(result.unit) if latest.slot == new.slot]
+        latest = replace(known[0], took=result.took) if known else new
+        self._write(self._index_path(latest.unit, latest.slot), latest)
 
     def note(self, name: str, content: object) -> None:
         """Keeps something small that only saves work: it may be gone any time."""
@@ -253,17 +264,15 @@ class Cache:
         return self.root / "index" / digest(os.fsencode(folder))[:24] / file
 
     def _write_latest(self, result: CompileResult, name: str) -> None:
-        slot = _slot(result)
-        path = self._index_path(result.unit, slot)
-        latest = Latest(result.unit, slot, name, result.time, result.took, result.dependencies)
+        latest = _latest_of(result, name)
+        path = self._index_path(latest.unit, latest.slot)
         if not (path.parent / "folder").exists():
             self._write(path.parent / "folder", os.path.dirname(result.unit))  # noqa: PTH120
         self._write(path, latest)
 
     def _make_latest(self, result: CompileResult, name: str) -> None:
         """An undone edit brings an older result back."""
-        known = [x for x in self._latest(result.unit) if x.arch == _slot(result)]
-        if not known or known[0].result != name:
+        if all(latest.result != name for latest in self._latest(result.unit)):
             self._write_latest(result, name)
 
     def _latest(self, unit: str) -> list[Latest]:
@@ -360,9 +369,27 @@ def default_directory() -> Path:
     return Path(platformdirs.user_cache_dir("occlsp", appauthor=False))
 
 
-def _slot(result: CompileResult) -> str:
-    kind = "record" if result.origin == "record" else "debug" if result.is_debug else ""
-    return f"{result.arch}-{kind}" if kind else result.arch
+def _latest_of(result: CompileResult, name: str) -> Latest:
+    return Latest(
+        result.unit,
+        result.arch,
+        name,
+        result.time,
+        result.took,
+        result.dependencies,
+        result.is_debug,
+        result.origin == "record",
+    )
+
+
+def _best(found: Iterable[Latest]) -> tuple[Latest, ...]:
+    best: dict[str, Latest] = {}
+    for latest in found:
+        other = best.get(latest.arch)
+        rank = (not latest.is_debug, latest.time)
+        if latest.result and (other is None or rank > (not other.is_debug, other.time)):
+            best[latest.arch] = latest
+    return tuple(best.values())
 
 
 def _checksum(payload: bytes) -> bytes:

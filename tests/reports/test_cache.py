@@ -111,12 +111,31 @@ def test_a_header_leads_to_the_units_that_include_it(cache: Cache) -> None:
     assert cache.units_including("/w/none.h") == ()
 
 
-def test_a_recorded_build_and_a_compile_of_ours_stand_side_by_side(cache: Cache) -> None:
-    cache.store("1" * 40, result("/w/a.cu", registers=10), {})
-    cache.keep(replace(result("/w/a.cu", registers=20), origin="record"))
-    cache.keep(replace(result("/w/a.cu", registers=30), origin="record"))
-    found = {made.origin: made.entries[0].registers for made in cache.latest("/w/a.cu")}
-    assert found == {"compile": 10, "record": 30}
+def test_the_newest_counts_be_it_recorded_or_compiled(cache: Cache) -> None:
+    def registers() -> list[int | None]:
+        return [made.entries[0].registers for made in cache.latest("/w/a.cu")]
+
+    cache.store("1" * 40, replace(result("/w/a.cu", registers=10), time=1.0), {})
+    cache.keep(replace(result("/w/a.cu", registers=20), origin="record", time=2.0))
+    cache.keep(replace(result("/w/a.cu", registers=30), origin="record", time=3.0))
+    assert registers() == [30]
+    cache.store("2" * 40, replace(result("/w/a.cu", registers=40), time=4.0), {})
+    assert registers() == [40]
+
+
+def test_a_debug_build_counts_where_there_is_no_other(cache: Cache) -> None:
+    debug = replace(result("/w/a.cu", registers=99), is_debug=True, time=9.0)
+    cache.store("1" * 40, debug, {})
+    assert [made.is_debug for made in cache.latest("/w/a.cu")] == [True]
+    cache.store("2" * 40, replace(result("/w/a.cu"), time=1.0), {})
+    assert [made.is_debug for made in cache.latest("/w/a.cu")] == [False]
+
+
+def test_a_compile_that_failed_first_is_not_known(cache: Cache) -> None:
+    cache.note_took(replace(result("/w/a.cu"), entries=(), status="timeout", took=60.0))
+    assert cache.known_units("/w") == {}
+    assert cache.latest("/w/a.cu") == ()
+    assert cache.took("/w/a.cu") == 60.0
 
 
 @pytest.mark.parametrize(
@@ -148,7 +167,7 @@ def test_a_broken_file_is_discarded_with_a_log_line(
 
 
 def test_it_stays_within_its_size_and_forgets_the_least_used(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, max_bytes=200_000)
+    cache = Cache(tmp_path)
     names = [digest(b"%d" % number) for number in range(30)]
     for number, name in enumerate(names):
         ptx = product(cache, "a.ptx", b"x" * 10_000)
@@ -158,7 +177,7 @@ def test_it_stays_within_its_size_and_forgets_the_least_used(tmp_path: Path) -> 
             os.utime(path, (old, old))
     used = cache.lookup(names[0])
     assert used is not None
-    cache.sweep()
+    Cache(tmp_path, max_bytes=200_000).sweep()
     assert sum(path.stat().st_size for path in files(cache)) <= 200_000
     first = cache.lookup(names[0])
     assert first is not None and first.ptx is not None, "a hit renews"
