@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from occlsp.analysis import join
+from occlsp.analysis.findings import fusable
 from occlsp.analysis.findings.spills import spill_lines, spilled
 from occlsp.analysis.hover import kernel_text, launch_text
 from occlsp.analysis.join import KernelJoin, LaunchJoin, Row
@@ -118,7 +119,8 @@ def kernel_label(snapshot: Snapshot, kernel: KernelJoin) -> str:
     if not groups:
         return _fit([*_registers(snapshot, kernel, entries), *_spill_part(entries)])
     rows = groups[0][1]
-    at = "" if rows[0].launch is not None else f" at {rows[0].cases[0].threads}"
+    threads = number_range(case.threads for row in rows for case in row.cases)
+    at = "" if rows[0].launch is not None else f" at {threads}"
     parts = [f"{_share(rows)}{at}", _limiter(rows, with_registers=True), *_spill_part(entries)]
     return _fit(parts)
 
@@ -136,7 +138,14 @@ def launch_label(snapshot: Snapshot, launch: LaunchJoin) -> str:
         return side_by_side(groups)
     rows = groups[0][1]
     blocks = number_range(case.result.blocks_per_sm for row in rows for case in row.cases)
-    return _fit([_share(rows), _limiter(rows, with_registers=False), f"{blocks} blk/SM"])
+    last = _fusion(snapshot, launch) or f"{blocks} blk/SM"
+    return _fit([_share(rows), _limiter(rows, with_registers=False), last])
+
+
+def _fusion(snapshot: Snapshot, launch: LaunchJoin) -> str | None:
+    """ "est. fuse 1.67×" where that finding is asked for: less traffic as one kernel."""
+    pair = fusable.of_launch(snapshot, launch.site.path, launch.site.launch.span.start)
+    return f"est. fuse {pair.judgement.score or 0:.2f}×" if pair is not None else None
 
 
 def side_by_side(groups: Sequence[tuple[str, Sequence[Row]]]) -> str:

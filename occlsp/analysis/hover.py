@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from occlsp.analysis import join, present
 from occlsp.analysis.advice.measured_kernel import measured_lines
+from occlsp.analysis.findings import fusable
 from occlsp.analysis.gpus import gpu_on
 from occlsp.analysis.join import KernelJoin, LaunchJoin, Row
 from occlsp.analysis.results import Hover
@@ -98,11 +99,18 @@ def launch_text(snapshot: Snapshot, launch: LaunchJoin) -> str:
             *present.notes(row, gpu),
         ],
         measured_lines(snapshot, row, case),
+        _fusion(snapshot, launch),
         _others(snapshot, launch.rows),
         whatif_table(snapshot, row, case),
         [_footer(snapshot, row)],
     ]
     return _paragraphs(*pieces)
+
+
+def _fusion(snapshot: Snapshot, launch: LaunchJoin) -> list[str]:
+    """That it could be one kernel with the launch before it, where that finding is asked for."""
+    pair = fusable.of_launch(snapshot, launch.site.path, launch.site.launch.span.start)
+    return [f"E{fusable.summary(pair)[1:]}"] if pair is not None else []
 
 
 def kernel_text(snapshot: Snapshot, kernel: KernelJoin) -> str:
@@ -249,12 +257,20 @@ def _footer(snapshot: Snapshot, row: Row) -> str:
     return f"{present.provenance(row.entry, row.age)}; architecture from {architectures.origin}"
 
 
+_WAY_TO_A_REPORT = {
+    "trusted": "save the file to compile it, or keep a log of your build with -Xptxas -v",
+    "untrusted": "nothing is compiled in a workspace that is not trusted; a log of your build with "
+    "-Xptxas -v, or its objects, are read",
+    "unknown": "compile the file, or keep a log of your build with -Xptxas -v",
+}
+
+
 def _provenance(snapshot: Snapshot, kernel: KernelJoin, arch: str) -> str:
     entries = kernel.entries_on(arch)
     if not entries:
         found = kernel.site.kernel
         if found.is_template and not found.instantiations:
             return "Nothing in view instantiates it, so the compiler makes no code of it"
-        return f"No report of it for {arch}"
+        return f"No report of it for {arch}: {_WAY_TO_A_REPORT[snapshot.trust]}"
     age = snapshot.history.age(kernel.site.path, kernel.site.kernel, entries[0])
     return present.provenance(entries[0], age)

@@ -75,7 +75,7 @@ def test_what_is_not_known_has_its_reason() -> None:
     assert text == "**k**: the block size is not known: n is a parameter of run()"
     assert shown(KERNEL.replace("void k", "void $0k")) == (
         "**k**; no occupancy: no launch of it is in view, and it has no launch bounds\n\n"
-        "No report of it for sm_90"
+        "No report of it for sm_90: compile the file, or keep a log of your build with -Xptxas -v"
     )
 
 
