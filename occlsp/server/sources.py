@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from occlsp.analysis.sources import SourceFile
+from occlsp.source.entries import Entry
 from occlsp.source.facts import FileFacts
 from occlsp.source.local_facts import LocalFacts
-from occlsp.source.workspace import Entry, Workspace
+from occlsp.source.workspace import Workspace
 
 MAX_READ = 4 << 20
 """Bytes of a closed file that is read for an answer that needs its text."""
