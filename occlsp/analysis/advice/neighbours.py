@@ -26,6 +26,8 @@ _NOTHING = re.compile(
     r"|StreamSynchronize)\s*\(\s*\w*\s*\)\s*\)?\s*;\s*)*"
 )
 """What may stand between two launches: checks that touch no memory of theirs."""
+_CONTROL = re.compile(r"\b(?:if|for|while|else|do|switch|case)\b|\?")
+"""A statement that holds its launch on a condition, or more than once."""
 _WRITTEN = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+(?:=(?!=)|[-+*/]=)")
 
 
@@ -120,7 +122,11 @@ def _are_neighbours(file: SourceFile, one: Launch, other: Launch) -> bool:
     assert other.statement_span is not None
     before = file.masked[one.function_span.start : one.statement_span.start].rstrip()
     if not before.endswith((b";", b"{", b"}")):
-        return False  # the branch of an `if` without braces, a label
+        return False  # behind a label, an `else`
+    for launch, statement in ((one, one.statement_span), (other, other.statement_span)):
+        head = file.masked[statement.start : launch.callee_span.start]
+        if _CONTROL.search(head.decode("latin-1")):
+            return False
     between = file.masked[one.statement_span.end : other.statement_span.start]
     return _NOTHING.fullmatch(between.decode("latin-1")) is not None
 
@@ -278,7 +284,10 @@ def _is_dead(file: SourceFile, one: Launch, other: Launch, name: str) -> bool:
     start, end = one.function_span
     text = file.masked[start:end].decode("latin-1")
     opening = text.find("{")
-    declared = re.search(rf"\*\s*(?:__restrict__\s+)?{name}\b", text[opening:])
+    declared = re.search(
+        rf"\*\s*(?:__restrict__\s+)?{name}\s*(?:;|,|(?:=|\{{)\s*(?:nullptr|NULL|0)?\s*\}}?\s*[;,])",
+        text[opening:],
+    )
     if declared is None:
         return False
     spans = [span for launch in (one, other) if (span := launch.statement_span) is not None]
