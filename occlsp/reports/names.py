@@ -9,6 +9,7 @@ from functools import lru_cache
 from occlsp.reports.typenames import split_arguments, strip_internal
 
 _CACHED = 1 << 15
+_CACHED_READABLE = 1 << 12
 _STATIC = re.compile(r"__nv_static_(\d+)__")
 _LONGEST = 20_000
 """Characters of a name that is still demangled."""
@@ -44,7 +45,7 @@ def strip_static(entry: str) -> str:
     return rest.removeprefix("_") if rest.startswith("__Z") else rest or entry
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=_CACHED_READABLE)
 def demangle(mangled: str) -> str:
     """The readable name as `c++filt` spells it; what is not mangled comes back as it is.
 
