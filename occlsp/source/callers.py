@@ -11,16 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from occlsp.source.bodies import readable
+from occlsp.source.collect import Origin
+from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.expansion import arguments_end
-from occlsp.source.expressions import template_arguments
-from occlsp.source.flow import Body, FlowScope, Interpreter, State, relevant_positions
+from occlsp.source.flow import Interpreter
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.macros import Place as At
-from occlsp.source.names import Binding, StaticScope, converted, evaluate_text
+from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.resolve import Origin, parameter_value
+from occlsp.source.relevance import relevant_positions
+from occlsp.source.resolve import parameter_value
+from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
+from occlsp.source.type_syntax import template_arguments
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import kernel_bindings, scope_names
 
@@ -47,6 +51,8 @@ class Callers:
     def __init__(self, elsewhere: Callable[[str], Sequence[Origin] | None]) -> None:
         self.elsewhere = elsewhere
         self.active: set[tuple[str, int]] = set()
+        self.uncalled: set[tuple[str, int]] = set()
+        """Functions that all of what may call them is in view of, and nothing does."""
         self.evaluations: dict[tuple[str, int], dict[int, Call] | None] = {}
         self.wanted: dict[str, frozenset[str]] = {}
 
@@ -62,6 +68,8 @@ class Callers:
         finally:
             self.active.discard(key)
         if not calls:
+            if calls is not None:
+                self.uncalled.add(key)
             return None
         return self.joined(origin, function, calls)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from occlsp.source.expressions import BUILTIN_WORDS
 from occlsp.source.lexer import Token, matching, spelled, split_arguments
+from occlsp.source.type_syntax import BUILTIN_WORDS
 
 SPECIFIERS = frozenset(
     [

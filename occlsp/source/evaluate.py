@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -16,10 +15,9 @@ from typing import Protocol
 from occlsp.source import expressions as ast
 from occlsp.source import types
 from occlsp.source.facts import Definition
+from occlsp.source.literals import literal, real_binary, real_of, rounded
 from occlsp.source.numbers import (
-    BOOL,
     INT,
-    LONG,
     UINT,
     ULONG,
     IntType,
@@ -119,54 +117,6 @@ def _literal(node: ast.Literal, scope: Scope, where: Where | None) -> Abstract:
     return value
 
 
-_SUFFIX = re.compile(r"[uUlLzZ]*$")
-_ESCAPES = {"n": 10, "t": 9, "0": 0, "r": 13, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}
-
-
-def literal(text: str) -> Abstract:
-    """The value of a number, character or boolean literal."""
-    if text in ("true", "false"):
-        return known(int(text == "true"), BOOL)
-    if text.startswith("'"):
-        inner = text[1:-1]
-        char = IntType(8, signed=True)
-        if len(inner) == 1 and inner.isascii():
-            return known(ord(inner), char)
-        if len(inner) == 2 and inner[0] == "\\" and inner[1] in _ESCAPES:
-            return known(_ESCAPES[inner[1]], char)
-        return unknown("a character literal")
-    digits = text.replace("'", "")
-    hexadecimal = digits[:2] in ("0x", "0X")
-    if not hexadecimal and re.search(r"[.eEfF]", digits):
-        number = float(digits.rstrip("fFlL"))
-        return _single(number) if digits[-1] in "fF" else Real(number)
-    suffix = _SUFFIX.search(digits)
-    letters = suffix.group().lower() if suffix else ""
-    digits = digits[: len(digits) - len(letters)]
-    if len(digits) > 24:
-        return unknown("the literal is too large")
-    try:
-        if hexadecimal or digits[:2] in ("0b", "0B"):
-            value = int(digits, 0)
-        elif len(digits) > 1 and digits[0] == "0":
-            value = int(digits, 8)
-        else:
-            value = int(digits)
-    except ValueError:
-        return unknown("no number")
-    decimal = digits[0] != "0" or len(digits) == 1
-    for type_ in (INT, UINT, LONG, ULONG):
-        if "u" in letters and type_.signed:
-            continue
-        if "u" not in letters and not type_.signed and decimal:
-            continue
-        if ("l" in letters or "z" in letters) and type_.bits < 64:
-            continue
-        if value <= type_.highest:
-            return known(value, type_)
-    return unknown("the literal is too large")
-
-
 def _name(node: ast.Name, scope: Scope, where: Where | None) -> Abstract:
     value: Abstract | None
     if node.arguments is None and "::" not in node.text:
@@ -224,48 +174,8 @@ def _binary(node: ast.Binary, scope: Scope, where: Where | None) -> Abstract:
         return binary(node.op, left, to_number(evaluate(node.right, scope)))
     first, second = evaluate(node.left, scope), evaluate(node.right, scope)
     if isinstance(first, Real) or isinstance(second, Real):
-        return _real_binary(node.op, first, second)
+        return real_binary(node.op, first, second)
     return binary(node.op, to_number(first), to_number(second))
-
-
-def _single(value: float) -> Real:
-    try:
-        return Real(struct.unpack("f", struct.pack("f", value))[0], 32)
-    except OverflowError:
-        return Real(math.inf, 32)
-
-
-def _real_of(value: Abstract, bits: int) -> Real | None:
-    if isinstance(value, Real):
-        return value
-    if isinstance(value, Number) and value.value is not None:
-        return Real(float(value.value), 64) if bits == 64 else _single(float(value.value))
-    return None
-
-
-def _real_binary(op: str, left: Abstract, right: Abstract) -> Abstract:
-    bits = max(v.bits for v in (left, right) if isinstance(v, Real))
-    a, b = _real_of(left, bits), _real_of(right, bits)
-    if a is None or b is None:
-        return unknown("a floating-point value is not known")
-    try:
-        match op:
-            case "+":
-                result = a.value + b.value
-            case "-":
-                result = a.value - b.value
-            case "*":
-                result = a.value * b.value
-            case "/":
-                result = a.value / b.value
-            case "<" | ">" | "<=" | ">=" | "==" | "!=":
-                sign = (a.value > b.value) - (a.value < b.value)
-                return binary(op, known(sign), known(0))
-            case _:
-                return unknown(f"operator {op} is not evaluated")
-    except (ZeroDivisionError, OverflowError):
-        return unknown("a floating-point value is not known")
-    return Real(result) if bits == 64 else _single(result)
 
 
 def _ternary(node: ast.Ternary, scope: Scope, where: Where | None) -> Abstract:
@@ -289,7 +199,7 @@ def _clamp(node: ast.Ternary, scope: Scope) -> Abstract | None:
     test = node.condition
     if not isinstance(test, ast.Binary) or test.op not in ("<", "<=", ">", ">="):
         return None
-    sides = [_bare(n) for n in (test.left, test.right, node.yes, node.no)]
+    sides = [ast.bare(n) for n in (test.left, test.right, node.yes, node.no)]
     if sides[:2] == sides[2:]:
         smaller = test.op in ("<", "<=")
     elif sides[:2] == sides[:1:-1]:
@@ -302,23 +212,6 @@ def _clamp(node: ast.Ternary, scope: Scope) -> Abstract | None:
     return minimum(left, right) if smaller else maximum(left, right)
 
 
-def _bare(node: ast.Node) -> ast.Node:
-    """The node without its place, to compare."""
-    match node:
-        case ast.Binary():
-            return ast.Binary(node.op, _bare(node.left), _bare(node.right))
-        case ast.Unary():
-            return ast.Unary(node.op, _bare(node.operand))
-        case ast.Cast():
-            return ast.Cast(node.type, _bare(node.operand), node.certain)
-        case ast.Member():
-            return ast.Member(_bare(node.object), node.name)
-        case ast.Call():
-            return ast.Call(_bare(node.callee), tuple(_bare(item) for item in node.arguments))
-        case _:
-            return replace(node, start=-1, end=-1)
-
-
 def _cast(node: ast.Cast, scope: Scope, where: Where | None) -> Abstract:
     value = evaluate(node.operand, scope, where)
     text = scope.type_text(node.type)
@@ -327,7 +220,7 @@ def _cast(node: ast.Cast, scope: Scope, where: Where | None) -> Abstract:
         return to_integer(value, type_)
     bits = types.floating(text)
     if bits is not None:
-        return _real_of(value, bits) or unknown("a floating-point value is not known")
+        return real_of(value, bits) or unknown("a floating-point value is not known")
     if types.plain(text).endswith("*") or isinstance(value, Kernels):
         return value if isinstance(value, Kernels | Place) else unknown("a pointer")
     if types.plain(text) in ("auto", "dim3"):
@@ -423,7 +316,7 @@ def _functional_cast(name: str, value: Abstract, scope: Scope) -> Abstract:
         return to_integer(value, type_)
     bits = types.floating(text)
     if bits is not None:
-        return _real_of(value, bits) or unknown("a floating-point value is not known")
+        return real_of(value, bits) or unknown("a floating-point value is not known")
     return unknown(f"the call of {name} is not evaluated")
 
 
@@ -451,30 +344,12 @@ def _builtin(
         name in ("ceil", "ceilf", "floor", "floorf", "sqrt", "sqrtf", "round", "roundf")
         and len(arguments) == 1
     ):
-        return _rounded(name, arguments[0])
+        return rounded(name, arguments[0])
     if name == "abs" and len(arguments) == 1 and isinstance(arguments[0], Number):
         number = arguments[0]
         if number.values is not None and number.type is not None:
             return among([abs(v) for v in number.values], number.type)
     return None
-
-
-def _rounded(name: str, value: Abstract) -> Abstract:
-    single = name.endswith("f") or (isinstance(value, Real) and value.bits == 32)
-    number = _real_of(value, 32 if single else 64)
-    if number is None or not math.isfinite(number.value):
-        return unknown("a floating-point value is not known")
-    if name.startswith("sqrt"):
-        if number.value < 0:
-            return unknown("a floating-point value is not known")
-        result = math.sqrt(number.value)
-    elif name.startswith("round"):
-        result = math.copysign(math.floor(abs(number.value) + 0.5), number.value)
-    else:
-        result = float(
-            math.ceil(number.value) if name.startswith("ceil") else math.floor(number.value)
-        )
-    return _single(result) if single else Real(result)
 
 
 def _dim(arguments: tuple[ast.Node, ...], scope: Scope, where: Where | None) -> Abstract:

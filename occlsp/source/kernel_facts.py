@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from occlsp.source import shown
+from occlsp.source.conversion import evaluate_text
 from occlsp.source.evaluate import Budget
 from occlsp.source.facts import (
     InstanceBounds,
@@ -18,8 +19,8 @@ from occlsp.source.facts import (
 from occlsp.source.fingerprint import features, fingerprint
 from occlsp.source.lexer import Token, matching, spelled, split_arguments, tokenize
 from occlsp.source.macros import Place as At
-from occlsp.source.names import StaticScope, evaluate_text
-from occlsp.source.numbers import UINT, Number, join, known, unknown
+from occlsp.source.names import StaticScope
+from occlsp.source.numbers import UINT, known, unknown
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import Expr, FileSyntax, RawKernel
 from occlsp.source.text import Span
@@ -238,11 +239,3 @@ def depends_on_template(raw: RawKernel, parameters: Sequence[TemplateParameter])
     names = {parameter.name for parameter in parameters if parameter.name}
     texts = [e.text for e in (*(raw.launch_bounds or ()), *raw.macro_calls)]
     return any(token.text in names for text in texts for token in tokenize(text))
-
-
-def joined(values: Sequence[Number]) -> Number:
-    """Any of several numbers."""
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return result

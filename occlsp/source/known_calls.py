@@ -13,7 +13,8 @@ from occlsp.source.numbers import INT, unknown
 from occlsp.source.view import View
 
 if TYPE_CHECKING:
-    from occlsp.source.flow import FlowScope, Interpreter
+    from occlsp.source.state import FlowScope
+    from occlsp.source.variables import Variables
 
 _POTENTIAL = re.compile(r"^(?:cuda|cu|hip)OccupancyMaxPotentialBlockSize\w*$")
 _QUERY = re.compile(
@@ -32,7 +33,7 @@ _COPIES = re.compile(
 take references), containers, macros that check."""
 
 
-def apply_known_call(tokens: Sequence[Token], interpreter: Interpreter, scope: FlowScope) -> bool:
+def apply_known_call(tokens: Sequence[Token], interpreter: Variables, scope: FlowScope) -> bool:
     """Applies a query of the runtime that the statement makes; False where it makes none."""
     for index, token in enumerate(tokens):
         if token.kind != "name" or index + 1 >= len(tokens):
@@ -53,7 +54,7 @@ def apply_known_call(tokens: Sequence[Token], interpreter: Interpreter, scope: F
     return False
 
 
-def _answer(argument: list[Token], call: str, interpreter: Interpreter) -> None:
+def _answer(argument: list[Token], call: str, interpreter: Variables) -> None:
     """The variable that a query writes to."""
     name = next((t.text for t in argument if t.kind == "name"), None)
     if name is None:

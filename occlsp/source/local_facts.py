@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from occlsp.source.callers import Callers, Given
+from occlsp.source.collect import FunctionFacts, Origin
 from occlsp.source.expansion import (
     Expansion,
     Use,
@@ -22,7 +23,7 @@ from occlsp.source.expansion import (
 from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
-from occlsp.source.resolve import Bindings, FunctionFacts, Origin, function_facts
+from occlsp.source.resolve import Bindings, function_facts
 from occlsp.source.reuse import Kept, Memory, Reuse, texts
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
@@ -84,11 +85,14 @@ def local_facts(
         if known is None:
             within = inside.get(index, [])
             facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
-            asks = wants_callers(facts, function)
+            asks = wants_callers(facts, function) or (function.is_template and bool(facts.launches))
             given = callers.bindings(origin, index) if asks else None
             if given is not None:
                 bound = known_callers(given)
                 facts = function_facts(origin, index, launches, calls, bound, within)
+            if function.is_template and (path, index) in callers.uncalled:
+                unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
+                facts = FunctionFacts(unused, facts.attributes)
             known = Kept(facts, conditions, function.name, asks)
         assert isinstance(known.facts, FunctionFacts)
         kept.functions[function.span] = known

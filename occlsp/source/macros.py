@@ -19,6 +19,8 @@ from occlsp.source.syntax import Condition, Define, Expr
 from occlsp.source.text import Span
 
 MAX_ALTERNATIVES = 8
+MAX_NAME = 200
+"""A longer text is not the name of one macro."""
 MAX_EXPANSION = 20_000
 """Tokens that an expansion may have: more is not read."""
 
@@ -260,6 +262,8 @@ class Macros:
 
     def simple(self, text: str, at: Place) -> Definition | None:
         """The one object-like macro that `text` is nothing but the name of."""
+        if len(text) > MAX_NAME:
+            return None
         tokens = tokenize(text)
         while len(tokens) > 2 and tokens[0].text == "(" and matching(tokens, 0) == len(tokens) - 1:
             tokens = tokens[1:-1]
@@ -327,6 +331,7 @@ class _Expansion:
         self, define: Define, arguments: list[list[Token]], hidden: frozenset[str]
     ) -> list[Token]:
         named = bind(define, arguments)
+        expanded: dict[str, list[Token]] = {}
         body = _body(define.body.text)
         result: list[Token] = []
         index = 0
@@ -352,7 +357,12 @@ class _Expansion:
             if token.kind == "name" and token.text in named:
                 argument = named[token.text]
                 if following != "##":
-                    argument = self.expand(list(argument), hidden)
+                    if token.text not in expanded:
+                        expanded[token.text] = self.expand(list(argument), hidden)
+                    argument = expanded[token.text]
+                self.size += len(argument)
+                if self.size > MAX_EXPANSION:
+                    return result
                 result.extend(argument)
             else:
                 result.append(token)
@@ -403,7 +413,7 @@ def _evaluate(node: ast.Node, depth: int) -> Number:
         return unknown("nested too deeply")
     match node:
         case ast.Literal():
-            from occlsp.source.evaluate import literal
+            from occlsp.source.literals import literal
 
             value = literal(node.text)
             return value if isinstance(value, Number) else unknown("no integer")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from occlsp.source.bodies import readable
-from occlsp.source.flow import Body, Interpreter
+from occlsp.source.flow import Interpreter
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
+from occlsp.source.state import Body
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import Callable_, View
 

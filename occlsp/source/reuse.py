@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from occlsp.source.collect import FunctionFacts
 from occlsp.source.facts import Definition, Kernel
-from occlsp.source.resolve import FunctionFacts
 from occlsp.source.syntax import Condition, FileSyntax
 from occlsp.source.text import Span
 

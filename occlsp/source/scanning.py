@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from occlsp.source.workspace import MAX_FILE, Entry, Workspace
+from occlsp.source.entries import MAX_FILE, Entry
+from occlsp.source.workspace import Workspace
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 OTHER_SUFFIXES = frozenset(

@@ -8,7 +8,7 @@ from itertools import product
 
 from occlsp.source import expressions as ast
 from occlsp.source.facts import Triple, Value, Value3
-from occlsp.source.numbers import Number, convert, join
+from occlsp.source.numbers import Number, convert
 from occlsp.source.syntax import Expr
 from occlsp.source.types import integer
 from occlsp.source.values import Abstract, Dim, component, to_dim, to_number
@@ -38,7 +38,7 @@ def of_number(expr: Expr, number: Number) -> Value:
         number.low,
         number.high,
         why,
-        expr.span,
+        expr.span if expr.text.strip() else None,
         number.definition,
     )
 
@@ -70,7 +70,7 @@ def value3(expr: Expr, what: Abstract | None, parts: Sequence[Expr] = ()) -> Val
         None if all(low is None for low in lows) else lows,
         None if all(high is None for high in highs) else highs,
         why,
-        expr.span,
+        expr.span if expr.text.strip() else None,
         dim.definition,
         components(dim, parts),
     )
@@ -139,10 +139,3 @@ def _threads(dim: Dim, symbol: tuple[str, int]) -> int | None:
         else:
             factor = follows[1]
     return None if factor is None else factor * constant
-
-
-def either(left: Number | None, right: Number | None) -> Number | None:
-    """Both, where a fact has several sources."""
-    if left is None or right is None:
-        return left or right
-    return join(left, right)

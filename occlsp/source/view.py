@@ -369,7 +369,7 @@ def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
         index += 1
         arguments = None
         if index < len(tokens) and tokens[index].text == "<":
-            from occlsp.source.expressions import template_arguments
+            from occlsp.source.type_syntax import template_arguments
 
             read = template_arguments(tokens, index)
             if read is not None:

@@ -9,70 +9,24 @@ that are not open are dropped once they are read: what stays is small.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 
 from occlsp.source import kernel_facts as heads
 from occlsp.source.callers import Callers
+from occlsp.source.collect import Origin
+from occlsp.source.entries import Entry, is_file, is_same, may_call, means, read_file
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.includes import IncludeResolver
 from occlsp.source.local_facts import LocalFacts, local_facts
-from occlsp.source.parse import Parsed, alias_names, parse, reparse
-from occlsp.source.resolve import Origin
+from occlsp.source.parse import alias_names, parse, reparse
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.view import FileIndex, View, called_names, index_file
+from occlsp.source.view import View, called_names, index_file
 
-MAX_FILE = 16 << 20
-"""Bytes: a larger file is no source that anybody wrote."""
 MAX_CALLING = 8
 """Files that call one function: with more, what they all give is not looked for."""
 MAX_CLOSURE = 1_500
 """Files that one file's includes are followed to."""
-
-
-def read_file(path: str) -> bytes | None:
-    """A file's bytes; None where it cannot be read or is too large."""
-    try:
-        file = Path(path)
-        return file.read_bytes() if file.stat().st_size <= MAX_FILE else None
-    except OSError:
-        return None
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-@dataclass(slots=True)
-class Entry:
-    """One file as a workspace keeps it; small and pickled without its text."""
-
-    digest: bytes
-    index: FileIndex
-    targets: tuple[str, ...]
-    """Include targets as written."""
-    alias_names: frozenset[str]
-    syntax: FileSyntax | None
-    """None where it was dropped: it is read again when facts are asked for."""
-    exports: bytes
-    is_open: bool = False
-    aliases: frozenset[str] = frozenset()
-    local: LocalFacts | None = None
-    local_key: bytes = b""
-    local_version: int = -1
-    facts: FileFacts | None = None
-    facts_key: tuple[bytes, int] = (b"", -1)
-    errors: tuple[SourceError, ...] = ()
-    resolved: tuple[str, ...] = field(default_factory=tuple)
-    resolved_at: int = -1
-    calls: frozenset[str] = frozenset()
-    """Names of functions that it may call, where its text was dropped."""
-    parsed: Parsed | None = None
-    """For open files: what an edit is read from."""
 
 
 class Workspace:
@@ -107,7 +61,7 @@ class Workspace:
         """Kernel name → the files that declare one."""
 
     def _new_resolver(self) -> IncludeResolver:
-        exists = _is_file if self._reader is not None else (lambda path: False)
+        exists = is_file if self._reader is not None else (lambda path: False)
         return IncludeResolver(self.root, self.include_dirs, exists)
 
     # Files
@@ -375,7 +329,7 @@ class Workspace:
     def _calling(self, name: str) -> list[Origin] | None:
         """The files in view that call a function of this name; None where they are many."""
         found: list[Origin] = []
-        calling = [(p, file) for p, file in self._files.items() if _calls(file, name)]
+        calling = [(p, file) for p, file in self._files.items() if may_call(file, name)]
         if len(calling) > MAX_CALLING:
             return None
         for path, file in calling:
@@ -432,10 +386,10 @@ class Workspace:
                 continue
             uses: list[Launch | Attribute] = [*local.launches, *local.attributes]
             for use in uses:
-                if use.kernel and _names(use.kernel, kernel) and use.template_args_known:
+                if use.kernel and means(use.kernel, kernel) and use.template_args_known:
                     found[use.template_args_known] = None
             for raw, other_kernel in local.kernels:
-                if other_kernel.template_arguments and _same(other_kernel, kernel):
+                if other_kernel.template_arguments and is_same(other_kernel, kernel):
                     del raw
                     found[other_kernel.template_arguments] = None
         return tuple(found)
@@ -459,7 +413,7 @@ class Workspace:
         for path in sorted(self._kernel_files.get(last, ())):
             if path in self._files:
                 found += [(path, k) for k in self.facts(path).kernels if k.name == last]
-        return [item for item in found if _names(name, item[1])] or found
+        return [item for item in found if means(name, item[1])] or found
 
     def launches_of(self, path: str, kernel: Kernel) -> list[tuple[str, Launch]]:
         """The launches of a kernel, by name and by what the launching files see."""
@@ -467,8 +421,8 @@ class Workspace:
         for other in self._users(path, kernel.name):
             local = self.local(other)
             for launch in local.launches if local is not None else ():
-                named = _names(launch.kernel, kernel) or any(
-                    _names(candidate, kernel) for candidate in launch.candidates
+                named = means(launch.kernel, kernel) or any(
+                    means(candidate, kernel) for candidate in launch.candidates
                 )
                 if named and self._means(other, launch.kernel, path, kernel):
                     found.append((other, launch))
@@ -484,7 +438,7 @@ class Workspace:
             found += [
                 (other, attribute)
                 for attribute in (local.attributes if local is not None else ())
-                if attribute.kernel is None or _names(attribute.kernel, kernel)
+                if attribute.kernel is None or means(attribute.kernel, kernel)
             ]
         return found
 
@@ -520,22 +474,3 @@ class Workspace:
         self._closures = {}
         self._resolver = self._new_resolver()
         self.add_known([*self._files, *self._given])
-
-
-def _calls(file: Entry, name: str) -> bool:
-    """Whether a file may call a function of this name."""
-    if file.syntax is not None:
-        return name.encode() in file.syntax.code
-    return name in file.calls
-
-
-def _names(written: str, kernel: Kernel) -> bool:
-    """Whether a name as written can mean a kernel: its last parts are the kernel's."""
-    parts = [part for part in written.split("::") if part]
-    whole = [part for part in kernel.qualified_name.split("::") if part]
-    whole = [part for part in whole if part != "(anonymous namespace)"]
-    return whole[-len(parts) :] == parts if parts else False
-
-
-def _same(left: Kernel, right: Kernel) -> bool:
-    return left.name == right.name and _names(right.name, left)

@@ -151,6 +151,15 @@ class TestCallers:
         assert found.block.values == ((64, 1, 1),)
         assert found.template_args_known == ("2", "int")
 
+    def test_a_template_that_nobody_instantiates(self) -> None:
+        source = "template <int N> void run(int* p) { k<<<1, 2048>>>(p); }\n"
+        assert facts(source).launches[0].in_uninstantiated_template
+        assert (
+            not facts(source + "void f(int* p) { run<1>(p); }")
+            .launches[0]
+            .in_uninstantiated_template
+        )
+
 
 class TestKernels:
     def test_a_pointer_to_a_kernel(self) -> None:

@@ -1,0 +1,78 @@
+"""What a workspace keeps of one file, and how names mean kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from occlsp.source.facts import FileFacts, Kernel, SourceError
+from occlsp.source.local_facts import LocalFacts
+from occlsp.source.parse import Parsed
+from occlsp.source.syntax import FileSyntax
+from occlsp.source.view import FileIndex
+
+MAX_FILE = 16 << 20
+"""Bytes: a larger file is no source that anybody wrote."""
+
+
+def read_file(path: str) -> bytes | None:
+    """A file's bytes; None where it cannot be read or is too large."""
+    try:
+        file = Path(path)
+        return file.read_bytes() if file.stat().st_size <= MAX_FILE else None
+    except OSError:
+        return None
+
+
+def is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+@dataclass(slots=True)
+class Entry:
+    """One file as a workspace keeps it; small and pickled without its text."""
+
+    digest: bytes
+    index: FileIndex
+    targets: tuple[str, ...]
+    """Include targets as written."""
+    alias_names: frozenset[str]
+    syntax: FileSyntax | None
+    """None where it was dropped: it is read again when facts are asked for."""
+    exports: bytes
+    is_open: bool = False
+    aliases: frozenset[str] = frozenset()
+    local: LocalFacts | None = None
+    local_key: bytes = b""
+    local_version: int = -1
+    facts: FileFacts | None = None
+    facts_key: tuple[bytes, int] = (b"", -1)
+    errors: tuple[SourceError, ...] = ()
+    resolved: tuple[str, ...] = field(default_factory=tuple)
+    resolved_at: int = -1
+    calls: frozenset[str] = frozenset()
+    """Names of functions that it may call, where its text was dropped."""
+    parsed: Parsed | None = None
+    """For open files: what an edit is read from."""
+
+
+def may_call(file: Entry, name: str) -> bool:
+    """Whether a file may call a function of this name."""
+    if file.syntax is not None:
+        return name.encode() in file.syntax.code
+    return name in file.calls
+
+
+def means(written: str, kernel: Kernel) -> bool:
+    """Whether a name as written can mean a kernel: its last parts are the kernel's."""
+    parts = [part for part in written.split("::") if part]
+    whole = [part for part in kernel.qualified_name.split("::") if part]
+    whole = [part for part in whole if part != "(anonymous namespace)"]
+    return whole[-len(parts) :] == parts if parts else False
+
+
+def is_same(left: Kernel, right: Kernel) -> bool:
+    return left.name == right.name and means(right.name, left)

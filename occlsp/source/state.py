@@ -1,0 +1,93 @@
+"""What is known at one point of a function, and what names mean there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from occlsp.source import types
+from occlsp.source.evaluate import Budget
+from occlsp.source.names import StaticScope
+from occlsp.source.numbers import unknown
+from occlsp.source.values import (
+    Abstract,
+    join_values,
+)
+
+if TYPE_CHECKING:
+    from occlsp.source.variables import Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body to follow."""
+
+    text: str
+    """Without its braces, comments and strings blanked, directives resolved."""
+    path: str
+    base: int
+    """Offset of the text in its file."""
+    seen_from: int | None = None
+    """For text that a macro made: the offset of its use, which macros are seen from."""
+
+
+@dataclass(slots=True)
+class State:
+    """What is known at one point of a function."""
+
+    variables: dict[str, Abstract] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    """Local variables' types, as written."""
+    reachable: bool = True
+    guarded: bool = False
+
+    def fork(self) -> State:
+        """A copy to follow one branch."""
+        return State(dict(self.variables), dict(self.types), self.reachable, self.guarded)
+
+
+def join_states(left: State, right: State, *, guarded: bool) -> State:
+    """Where two paths meet."""
+    if not left.reachable or not right.reachable:
+        return right if not left.reachable else left
+    variables: dict[str, Abstract] = {}
+    for name in left.variables.keys() | right.variables.keys():
+        a, b = left.variables.get(name), right.variables.get(name)
+        if a is b:
+            assert a is not None
+            variables[name] = a
+            continue
+        variables[name] = join_values(a, b, f"{name} depends on the path")
+    return State(variables, {**right.types, **left.types}, reachable=True, guarded=guarded)
+
+
+class FlowScope(StaticScope):
+    """Names at one point of a function."""
+
+    def __init__(self, interpreter: Variables, state: State) -> None:
+        super().__init__(
+            interpreter.view,
+            interpreter.at,
+            interpreter.scope,
+            interpreter.template,
+            state.variables,
+            interpreter.budget or Budget(),
+        )
+        self.interpreter = interpreter
+        self.types = state.types
+
+    def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
+        """A local variable hides what is outside of the function."""
+        if name in self.types and name not in self.variables:
+            return unknown(f"{name} is not known here")
+        return super().constant(name, arguments)
+
+    def type_text(self, text: str) -> str:
+        """Local type aliases first."""
+        bare = types.plain(text)
+        if bare in self.types:
+            return super().type_text(self.types[bare])
+        local = self.interpreter.local_types.get(bare.rstrip("*"))
+        if local is not None and local != bare:
+            return super().type_text(local + bare[len(bare.rstrip("*")) :])
+        return super().type_text(text)
