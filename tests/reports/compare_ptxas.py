@@ -80,7 +80,7 @@ def compile_object(nvcc: str, source: Path, output: Path, archs: Sequence[str], 
 
 def run(command: Sequence[str]) -> str:
     """Runs a tool; its output, or an error that shows it."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
     return result.stdout + result.stderr
