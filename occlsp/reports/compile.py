@@ -88,8 +88,10 @@ def compile_unit(
         return replace(blank, message=f"{arch} is not the name of an architecture (sm_90, sm_90a)")
     try:
         content = Path(unit).read_bytes() if text is None else text
-    except OSError as error:
-        return replace(blank, message=f"{unit} cannot be read: {error.strerror}")
+        os.fsencode(blank.unit)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return replace(blank, message=f"{unit} cannot be read: {reason}")
     key = _key(context, blank, content, flags)
     known = context.cache.lookup(key) if context.cache is not None else None
     if known is not None and (known.ptx or not known.entries):
@@ -194,11 +196,16 @@ def _read_code(said: CompileResult, output: str, invocation: Invocation) -> Comp
 def _completed(
     entry: Entry, result: CompileResult, printed: messages.Spills | None, invocation: Invocation
 ) -> Entry:
-    is_copy = entry.file == str(invocation.scratch / COPY)
+    copy = str(invocation.scratch / COPY)
+    is_copy = entry.file == copy
+    lines = entry.spill_lines
+    if any(line.file == copy for line in lines):
+        lines = tuple(replace(x, file=result.unit) if x.file == copy else x for x in lines)
     entry = replace(
         entry,
         arch=entry.arch or result.arch,
         file=result.unit if is_copy else entry.file,
+        spill_lines=lines,
         linked=not invocation.is_rdc,
         debug=result.is_debug,
         toolkit=result.toolkit,

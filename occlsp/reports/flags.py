@@ -162,6 +162,9 @@ class _Sorter:
         while position < len(words):
             word = words[position]
             position += 1
+            if not _is_sayable(word):
+                self._refuse(repr(word), "it cannot be said to a program")
+                continue
             if not word.startswith("-") or word == "-":
                 continue  # an input; the unit is named by the caller
             name, value = _parse(word)
@@ -313,13 +316,13 @@ class _Sorter:
         self._drop(flag, "always compiled as CUDA")
 
     def _host_word(self, word: str) -> None:
-        if "\0" in word or "\n" in word or "\r" in word:
-            self._refuse(repr(word), "a line break in a word")
-        else:
+        if _is_sayable(word):
             self.preprocessor.append(word)
+        else:
+            self._refuse(repr(word), "it cannot be said to a program")
 
     def _folder(self, letter: str, folder: str, to: list[str]) -> None:
-        if not folder or re.search(r"[\0\r\n]", folder):
+        if not folder or not _is_sayable(folder):
             self._refuse(f"{letter} {folder!r}", "not the name of a folder")
             return
         path = os.path.join(self.directory, folder)  # noqa: PTH118  (keeps ".." behind links)
@@ -328,8 +331,10 @@ class _Sorter:
     def _file(self, name: str) -> str | None:
         """An absolute path where it is there, the name where it is searched for, None if odd."""
         path = os.path.join(self.directory, name)  # noqa: PTH118
+        if not _is_sayable(path) or '"' in path:
+            return None
         if os.path.lexists(path):
-            return path if Path(path).is_file() and not re.search(r'[\0\r\n"]', path) else None
+            return path if Path(path).is_file() else None
         return (
             name if re.fullmatch(r"[\w.][\w./+-]*", name) and not Path(name).is_absolute() else None
         )
@@ -356,7 +361,9 @@ class _Sorter:
         return kept
 
     def _host_value(self, letter: str, value: str, kept: list[str]) -> None:
-        if letter in {"-D", "-U"}:
+        if not _is_sayable(value):
+            self._refuse(f"-Xcompiler {letter}{value!r}", "it cannot be said to a program")
+        elif letter in {"-D", "-U"}:
             kept.append(letter + value)
         elif letter == "-include":
             path = self._file(value)
@@ -401,6 +408,15 @@ _HANDLERS = {
     "lto": _Sorter._link_time,
     "x": _Sorter._language,
 }
+
+
+def _is_sayable(word: str) -> bool:
+    """Whether a word survives the way: one line, no zero, and bytes that there are."""
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+    return not re.search(r"[\0\r\n]", word)
 
 
 def split_commas(value: str) -> list[str]:

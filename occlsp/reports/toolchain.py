@@ -218,7 +218,9 @@ def _ask(
             f"compiler does: {said}"
         )
     toolkit = _toolkit(compiler, clean)
-    return replace(compiler, version=matches[0][1], toolkit=toolkit, problem=_host_problem(clean))
+    return replace(
+        compiler, version=matches[0][1], toolkit=toolkit, problem=_host_problem(clean, workspaces)
+    )
 
 
 def _toolkit(compiler: Compiler, env: Mapping[str, str]) -> Path | None:
@@ -237,18 +239,19 @@ def _toolkit(compiler: Compiler, env: Mapping[str, str]) -> Path | None:
     return real.parent.parent if is_runnable(real.with_name("ptxas" + real.suffix)) else None
 
 
-def _host_problem(env: Mapping[str, str]) -> str | None:
-    names = ("cl",) if IS_WINDOWS else ("gcc",)
+def _host_problem(env: Mapping[str, str], workspaces: Sequence[Path]) -> str | None:
+    """Why nvcc has no host compiler; it takes the first on PATH."""
+    name = "cl" if IS_WINDOWS else "gcc"
     folders = [Path(folder) for folder in _get(env, "PATH").split(os.pathsep) if folder]
-    if any(
-        is_runnable(folder / name) for folder in folders for base in names for name in _exe(base)
-    ):
+    named = (folder / file for folder in folders for file in _exe(name))
+    first = next((path for path in named if is_runnable(path)), None)
+    if first is not None and is_inside(first, workspaces):
+        return f"{first} is a link into the workspace, from which nothing is run"
+    if first is not None:
         return None
     if IS_WINDOWS:
         return "nvcc needs Visual C++ (cl.exe on PATH); start from its developer prompt"
-    return (
-        "nvcc needs a host compiler, and there is no gcc on PATH; install g++, or name one (-ccbin)"
-    )
+    return "nvcc needs a host compiler, and there is no gcc on PATH; install g++, or set -ccbin"
 
 
 def _from_setting(

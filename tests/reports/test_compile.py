@@ -123,6 +123,12 @@ class TestOutcomes:
         assert result.status == "failed"
         assert "gone.cu cannot be read" in (result.message or "")
 
+    @pytest.mark.parametrize("name", ["a\0b.cu", "a\ud800.cu", "x" * 5000])
+    def test_a_name_that_no_file_has(self, context: Context, work: Path, name: str) -> None:
+        result = compile_unit(context, work / name, "sm_90", Filtered(), text=b"")
+        assert result.status in ("failed", "no-entry")
+        assert compile_unit(context, work / name, "sm_90", Filtered()).status == "failed"
+
     @pytest.mark.parametrize("arch", ["sm_90;touch x", "-run", "", "compute_90", "native"])
     def test_no_architecture(self, context: Context, work: Path, arch: str) -> None:
         result = compile_unit(context, write(work, "a.cu", SAXPY), arch, Filtered())

@@ -225,6 +225,14 @@ def test_pre_includes_are_regular_files(tmp_path: Path) -> None:
         assert refused(filter_flags(["-include", odd], tmp_path, workspaces=()))
 
 
+@pytest.mark.parametrize("odd", ["\0", "\n", "\r", "\ud800"])
+@pytest.mark.parametrize("flag", ["-D", "-I", "-Xcompiler=-D", "-Xcompiler=-iquote", "-std="])
+def test_words_that_no_program_can_be_told(flag: str, odd: str) -> None:
+    flags = filter_flags([f"{flag}a{odd}b"], HERE, workspaces=())
+    assert flags.host == flags.kept == ()
+    assert "it cannot be said to a program" in refused(flags)
+
+
 class TestClang:
     def test_is_translated(self) -> None:
         flags = filtered(

@@ -170,6 +170,16 @@ def test_a_missing_host_compiler_is_told(tmp_path: Path) -> None:
     assert (result.status, result.message) == ("failed", compiler.problem)
 
 
+def test_a_host_compiler_that_is_a_link_into_the_workspace(tmp_path: Path) -> None:
+    path = fake_nvcc(tmp_path / "usr", "exit 1")
+    evil = fake_nvcc(tmp_path / "work", "exit 1", name="gcc")
+    (tmp_path / "usr" / "gcc").symlink_to(evil)
+    env = {"PATH": os.pathsep.join([str(tmp_path / "usr"), os.environ["PATH"]])}
+    compiler = find_compiler(str(path), [tmp_path / "work"], env)
+    assert isinstance(compiler, Compiler)
+    assert "is a link into the workspace" in (compiler.problem or "")
+
+
 def test_a_wrapper_script_is_asked_where_its_toolkit_is() -> None:
     compiler = real_nvcc()
     assert compiler.toolkit is not None
