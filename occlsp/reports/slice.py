@@ -206,7 +206,23 @@ class Slice:
             rest = blank_code(self._text.own[item.start : item.head_end])
             return _Edit(item.start, item.head_end, text + rest)
         text = b"{" + self._instances(item.start, item.end) + b"}"
-        return self._with_default(item, offset) or self._blanked(item, text)
+        return (
+            self._with_plain_launch(item, offset)
+            or self._with_default(item, offset)
+            or self._blanked(item, text)
+        )
+
+    def _with_plain_launch(self, item: Item, offset: int) -> _Edit | None:
+        """A launch whose configuration is at fault gets another: what it instantiates is told
+        by its arguments, and no device code by how many blocks there are."""
+        start = self._masked.rfind(b"<<<", item.start, offset)
+        end = self._masked.find(b">>>", offset, item.end)
+        if start < 0 or end < 0 or b";" in self._masked[start:end]:
+            return None
+        config = self._text.own[start + 3 : end]
+        if config.strip() == b"1,1" or b">>>" in config:
+            return None
+        return _Edit(start + 3, end, b"1,1" + blank_code(config))
 
     def _with_default(self, item: Item, offset: int) -> _Edit | None:
         """A plain variable keeps its declaration where only its initialiser is at fault.

@@ -44,12 +44,21 @@ def test_what_a_cut_launch_instantiates_is_kept() -> None:
     source = (
         f"template <class T, int N> {GLOBAL} void k(T *p) {{}}\n"
         "template <class T> void go(T *p) { k<T, 1><<<1, 2>>>(p); }\n"
-        "void f() {\n  k<float, 8><<<1, bad()>>>(nullptr);\n  go<int>(bad());\n}\n"
+        "void f() {\n  k<float, 8><<<1, bad()>>>(nullptr);\n"
+        "  k<int, 8><<<1, 2>>>(bad());\n  go<int>(bad());\n}\n"
     )
-    after = cut(source, (4, "bad"), (5, "bad"))
-    assert "(void)&k<float, 8>;" in after
+    after = cut(source, (4, "bad"), (5, "bad"), (6, "bad"))
+    assert "(void)&k<int, 8>;" in after
+    assert "k<float, 8><<<1,1" in after
     assert "(void)&go<int>;" in after
     assert "bad" not in after
+
+
+def test_a_launch_at_fault_in_its_configuration_keeps_its_arguments() -> None:
+    kernel = f"template <class T> {GLOBAL} void k(T *p) {{}}\n"
+    source = f"{kernel}void f(int *p) {{\n  k<<<bad(2), 3>>>(p);\n}}\n"
+    assert "k<<<1,1" in cut(source, (3, "bad"))
+    assert ">>>(p);" in cut(source, (3, "bad"))
 
 
 def test_a_variable_stays_but_a_constant_gets_no_other_value() -> None:
