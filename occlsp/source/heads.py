@@ -97,6 +97,9 @@ class Head:
     """What a head says; all spans are of the text that it was read from."""
 
     start: int
+    """Of the declaration: behind what stands in front of a template head."""
+    first: int
+    """Where reading began: at the first token."""
     declarator: Candidate | None = None
     template_parameters: tuple[TemplateParameter, ...] = ()
     is_template: bool = False
@@ -116,7 +119,8 @@ class _Walk:
         self.code = code
         self.end = end
         self.aliases = aliases
-        self.head = Head(skip_blanks(code, start, end))
+        first = skip_blanks(code, start, end)
+        self.head = Head(first, first)
         self.candidates: list[Candidate] = []
         self.words: list[tuple[bytes, Span]] = []
         self.name: Span | None = None
@@ -257,8 +261,8 @@ def _plain_head(code: bytes, start: int, end: int, aliases: frozenset[bytes]) ->
 
     Most heads have it, and the walk over all tokens costs several times as much.
     """
-    head = Head(skip_blanks(code, start, end))
-    first = head.start
+    first = skip_blanks(code, start, end)
+    head = Head(first, first)
     while code.startswith(b"template", first):
         opening = skip_blanks(code, first + len(b"template"), end)
         closing = match_angle(code, opening, end) if code[opening : opening + 1] == b"<" else None

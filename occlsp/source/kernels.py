@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from occlsp.source.brackets import match_parenthesis, split, strip
+from occlsp.source.brackets import match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import Candidate, Head, looks_like_parameters, parameter, read_head
 from occlsp.source.syntax import Expr, RawKernel
@@ -88,12 +88,18 @@ def head_range(
 
 
 def kernel_at(
-    fragment: Fragment, token: int, borders: HeadRange, pattern: Tokens
+    fragment: Fragment,
+    token: int,
+    borders: HeadRange,
+    pattern: Tokens,
+    known: Head | None = None,
 ) -> RawKernel | None:
     """The kernel that a token makes, without scope, body and conditions; None where the
     declaration around it is no kernel's."""
     code = fragment.code
-    head = read_head(code, borders.start, borders.end, pattern.aliases)
+    head = known
+    if head is None or head.first != skip_blanks(code, borders.start, borders.end):
+        head = read_head(code, borders.start, borders.end, pattern.aliases)
     declarator = head.declarator
     if declarator is None or declarator.arguments.end < token:
         return None

@@ -15,7 +15,7 @@ from occlsp.source.brackets import split
 from occlsp.source.branches import Scan
 from occlsp.source.definitions import read_bodies
 from occlsp.source.fragment import Fragment, moved
-from occlsp.source.heads import parameter, read_head
+from occlsp.source.heads import Head, parameter, read_head
 from occlsp.source.states import Block
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import (
@@ -89,6 +89,8 @@ class Reader:
         self.tokens = kernels.tokens(aliases)
         self.before = functions
         self.facts = Facts()
+        self.heads: dict[int, Head] = {}
+        """The functions' heads by the offset of their braces: kernels are functions, too."""
 
     def read(self, start: int, end: int) -> Facts:
         """Reads all that stands in `text[start:end]`, which is what the scan covers."""
@@ -125,6 +127,8 @@ class Reader:
     def function_of(self, block: Block) -> Function | None:
         code, base = self.around.branch(block.declaration, block.opening)
         head = read_head(code, block.declaration - base, block.opening - base, self.tokens.aliases)
+        if code is self.code:
+            self.heads[block.opening] = head
         declarator = head.declarator
         if declarator is None:
             return None
@@ -210,7 +214,8 @@ class Reader:
             if not fragment.code[following : following + 1].strip():
                 following = None  # past the fragment, or blanked: it is in another branch
         borders = kernels.head_range(fragment, offset, max(0, floor - base), following)
-        return kernels.kernel_at(fragment, offset, borders, self.tokens)
+        known = self.heads.get(borders.end) if fragment.code is self.code else None
+        return kernels.kernel_at(fragment, offset, borders, self.tokens, known)
 
     def placed(self, kernel: RawKernel, bodies: dict[int, int]) -> RawKernel:
         """A kernel whose span ends with its head, with all of its span, body and scope."""
