@@ -18,6 +18,10 @@ SLACK = 2.0
 order, and file systems round."""
 
 
+MOST_EDITS = 4000
+"""Edits whose time is remembered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Age:
     """How an entry stands to the kernel."""
@@ -55,7 +59,7 @@ class History:
         }
         if not new and is_edit:
             return self
-        return History({**self.since, **new}, self.paths | {facts.path})
+        return History(_bounded({**self.since, **new}), self.paths | {facts.path})
 
     def age(self, path: str, kernel: Kernel, entry: Entry) -> Age:
         """Whether `entry` is of `kernel` as it now is."""
@@ -75,6 +79,17 @@ class History:
         if since.is_edit:
             return Age(is_stale=True, why="the kernel was edited after the report")
         return Age(is_stale=True, is_certain=False, why="the source is newer than the report")
+
+
+def _bounded(since: dict[tuple[str, str, str], _Since]) -> dict[tuple[str, str, str], _Since]:
+    """Without the oldest edits, once there are many: nobody undoes that far."""
+    if len(since) <= MOST_EDITS:
+        return since
+    edits = [key for key, one in since.items() if one.is_edit]
+    if len(edits) <= MOST_EDITS:
+        return since
+    forgotten = set(edits[: MOST_EDITS // 2])
+    return {key: one for key, one in since.items() if key not in forgotten}
 
 
 def _key(path: str, kernel: Kernel) -> tuple[str, str, str]:

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from occlsp.analysis.findings import findings
+from occlsp.analysis.freshness import MOST_EDITS, History
 from occlsp.analysis.sources import SourceFile
 from occlsp.reports.facts import LineSpills, Report, ReportWarning
+from occlsp.source.facts import FileFacts, Kernel
+from occlsp.source.text import Span
 from occlsp.source.workspace import Workspace
 from tests.analysis.golden import PATH, check, entry, snapshot
 
@@ -197,3 +202,15 @@ def test_undoing_an_edit_makes_the_report_good_again() -> None:
         workspace.update(PATH, text.encode())
         made = made.with_file(SourceFile(workspace.facts(PATH), text.encode()), time=time)
     assert findings(made, PATH) == ()
+
+
+def test_a_long_session_is_remembered_in_bounds() -> None:
+    kernel = Kernel("k", "k", Span(0, 1), Span(0, 1), None)
+    history = History().seen(FileFacts(PATH, (replace(kernel, fingerprint="first"),)), 1.0)
+    for number in range(MOST_EDITS + MOST_EDITS // 4):
+        edited = replace(kernel, fingerprint=str(number))
+        history = history.seen(FileFacts(PATH, (edited,)), 10.0 + number)
+    assert len(history.since) <= MOST_EDITS + 1
+    numbers = entry("_Z1kv", 32, time=5.0)
+    assert history.age(PATH, edited, numbers).is_stale
+    assert not history.age(PATH, replace(kernel, fingerprint="first"), numbers).is_stale
