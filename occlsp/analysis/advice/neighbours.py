@@ -22,10 +22,12 @@ from occlsp.occupancy import Limits, limits
 from occlsp.source.facts import Kernel, Launch, Value3
 
 _NOTHING = re.compile(
-    r"\s*(?:(?:[A-Za-z_]\w*\s*\(\s*)?cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize"
-    r"|StreamSynchronize)\s*\(\s*\w*\s*\)\s*\)?\s*;\s*)*"
+    r"\s*(?:(?:(?:[A-Za-z_]\w*\s*\(\s*)?cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize"
+    r"|StreamSynchronize)\s*\(\s*\w*\s*\)\s*\)?|\w*(?:check|error)\w*\s*\(\s*\))\s*;\s*)*",
+    re.IGNORECASE,
 )
-"""What may stand between two launches: checks that touch no memory of theirs."""
+"""What may stand between two launches: checks that touch no memory of theirs, their messages
+blanked."""
 _CONTROL = re.compile(r"\b(?:if|for|while|else|do|switch|case)\b|\?")
 """A statement that holds its launch on a condition, or more than once."""
 _WRITTEN = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+(?:=(?!=)|[-+*/]=)")
