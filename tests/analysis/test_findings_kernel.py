@@ -142,6 +142,20 @@ void run(float* p) { k<<<8, 512>>>(p); k<<<8, 256>>>(p); }
     )
 
 
+def test_a_carveout_that_limits_is_named() -> None:
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+//              ^ hint low-occupancy: 25% occupancy at 64 threads on sm_90: 8 blocks per SM, limited by shared memory (of which the kernel prefers 0%)
+void run(float* p) {
+    cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1);
+    k<<<8, 64>>>(p);
+}
+""",
+        entry("_Z1kPf", 64),
+    )
+
+
 def test_kernels_that_are_built_for_few_warps_are_left_alone() -> None:
     check(
         """

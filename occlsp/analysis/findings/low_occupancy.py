@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from occlsp.analysis.cases import Case
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import KernelJoin, Row
 from occlsp.analysis.levers import best_lever, lever_text
@@ -41,10 +42,18 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
         kernel.site.kernel.name_span,
         f"{bound}{percent(result.occupancy)} occupancy at {block_text(case.block)} threads"
         f"{where} on {row.arch}: {plural(result.blocks_per_sm, 'block')} per SM, limited by "
-        f"{LONG[result.limiter]}{gain}",
+        f"{LONG[result.limiter]}{_carveout(row, case)}{gain}",
         arch=row.arch,
         related=related,
     )
+
+
+def _carveout(row: Row, case: Case) -> str:
+    """That a preference, and no size, is what limits."""
+    share = row.resources.carveout
+    if share is None or case.result.limiter != "shared_memory":
+        return ""
+    return f" (of which the kernel prefers {share}%)"
 
 
 def _is_low(row: Row, threshold: float) -> bool:
