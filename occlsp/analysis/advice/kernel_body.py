@@ -26,6 +26,14 @@ _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|else|elif)\b", re.M
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b[^\n]*", re.M)
 _OPERATOR = re.compile(r"(?<![-+*/=<>&|(,\[{;?:])\s*(?:[*/]|[-+](?![-+>]))(?!=)|[-+*/]=")
 _CALL = re.compile(r"\b(?!if\b|for\b|while\b|switch\b|sizeof\b|return\b)[A-Za-z_]\w*\s*\(")
+_ADDRESS = re.compile(r"(?<![\w)\]&])\s*&\s*\(*\s*$|\b[A-Z][A-Z0-9_]*\s*\(\s*$")
+"""An address taken, or a macro that may take it (`FLOAT4(x[i])`)."""
+_PURE = re.compile(
+    r"if|for|while|switch|return|sizeof|(?:static|reinterpret|const)_cast|float|double|int|bool|half"
+    r"|unsigned|size_t|char|__ldg|__\w+2\w+|(?:__)?f?(?:exp|exp2|exp10|log|log2|log10|log1p|sqrt|rsqrt"
+    r"|cbrt|abs|max|min|pow|sin|cos|tan|tanh|erf|fma|floor|ceil|round|mod|dividef?)[fli]?"
+)
+"""What takes its arguments by value."""
 SIZES = {
     **dict.fromkeys(("char", "bool", "int8_t", "uint8_t"), 1),
     **dict.fromkeys(("short", "half", "__half", "bfloat16", "__nv_bfloat16", "nv_bfloat16"), 2),
@@ -76,6 +84,8 @@ class Access:
     start: int
     """Offsets in the body's text: of the name, and past the bracket."""
     end: int
+    may_write: bool = False
+    """It is handed to a function that may take it by reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +266,7 @@ def _access(text: str, match: re.Match[str], parameter: Parameter, names: _Names
     if closing is None:
         return None
     before = text[: match.start()].rstrip()
-    if before.endswith("&") and not re.search(r"[\w)\]&]\s*&$", before):
+    if _ADDRESS.search(before):
         return None
     after = text[closing + 1 :].lstrip()[:3]
     if after.startswith("["):
@@ -276,7 +286,23 @@ def _access(text: str, match: re.Match[str], parameter: Parameter, names: _Names
         writes=is_written or is_both or part,
         start=match.start(),
         end=closing + 1,
+        may_write=_is_handed_on(before, text[closing + 1 :]),
     )
+
+
+def _is_handed_on(before: str, after: str) -> bool:
+    """The element is a whole argument of a call to what is not known to leave it alone."""
+    if not re.match(r"\s*[,)]", after) or not before.endswith(("(", ",")):
+        return False
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        depth += (before[at] == ")") - (before[at] == "(")
+        if depth < 0:
+            callee = re.search(r"([A-Za-z_]\w*)(?:<[^;{}]*>)?\s*$", before[:at])
+            return callee is not None and not _PURE.fullmatch(callee[1])
+        if before[at] in ";{}":
+            return False
+    return False
 
 
 def _closing(text: str, opening: int) -> int | None:

@@ -209,7 +209,7 @@ def _common(first: Side, second: Side) -> tuple[str, ...] | None:
             return None
         touching = (*first.body.of(name), *second.body.of(name))
         escapes = name in first.body.escaping | second.body.escaping
-        if not any(access.writes for access in touching) and not escapes:
+        if not any(access.writes or access.may_write for access in touching) and not escapes:
             continue
         if escapes or not _is_own(first, second, touching):
             return None
