@@ -1,8 +1,10 @@
 """The what-if: what ptxas makes of one kernel under other launch bounds, from its current PTX.
 
-Not always what recompiling the source gives, since the front end reads the bounds too (loop
-unrolling, inlining): measured, registers stay within a few, and whether anything spills never
-differed. `LABEL` says so wherever a row is shown.
+Not always what recompiling the source gives, since the front end reads the bounds too (ranges of
+indices, loop unrolling). Measured on ten kernels of public code, 8 rows each, with 13.0 (by
+tests/corpus/whatif.py): the same as rewriting the directives always, and as recompiling in 38 of
+80, registers within 2 in 76, whether anything spills differs in 2. `LABEL` says so wherever a
+row is shown; `occlsp.reports.exact` recompiles.
 """
 
 from __future__ import annotations
