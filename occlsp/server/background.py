@@ -7,6 +7,7 @@ done once when it is through, however often it was asked for.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -163,6 +164,7 @@ class Background:
                     self._now(f"scanning {name}")
                     await self._scan(folder, due, work)
         finally:
+            gc.freeze()  # much has come that stays: no need to look through it again and again
             self._now(None)
 
     def _now(self, doing: str | None) -> None:
@@ -194,7 +196,7 @@ class Background:
                 log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
         await asyncio.sleep(0)
         self._server.turns.label = "indexing a scan"
-        folder.index_scanned(facts, gone)
+        await folder.index_scanned(facts, gone)
         self._session.refresh.news()
 
     async def _survey(self, folder: Folder, work: Work) -> None:
@@ -229,7 +231,7 @@ class Background:
             for read in page.reports:
                 folder.stamps[read.path] = read.stamp
                 came[read.path] = _joined(None if read.is_first else came.get(read.path), read)
-        folder.take_reports(came, gone)
+        await folder.take_many_reports(came, gone)
         self._session.refresh.news()
 
     async def _ask_for_gpus(self) -> None:

@@ -6,10 +6,12 @@ or `.git`, upwards), or else to its own directory, which is then not scanned.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +48,8 @@ class Folder:
         self.settings: FolderSettings | None = None
         self.sources = FolderSources(path)
         self.snapshot = Snapshot.of().with_sources(Sources.of((), self._read))
+        self._since: dict[str, float] = {}
+        """Since when each open text has been as it is."""
         self.reports: dict[str, Report] = {}
         """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
         self.stamps: dict[str, Stamp] = {}
@@ -125,12 +129,14 @@ class Folder:
     def put(self, document: Document, when: float) -> None:
         """Takes the text of an open document in; `when` is since when it has been so, in seconds
         since the epoch."""
+        self._since[document.path] = when
         for file in self.sources.put(document.path, document.text):
             self._take(file, when)
 
     def closed(self, path: str) -> None:
         """A document is closed: what the disk holds counts again."""
         self.sources.close(path)
+        self._since.pop(path, None)
 
     def take_scanned(self, files: Collection[Scanned], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
@@ -139,18 +145,22 @@ class Folder:
         for scanned in files:
             self.sources.adopt(scanned.path, scanned.shipped)
 
-    def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
-        """Puts the facts of a whole scan in force at once."""
+    async def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
+        """Puts the facts of a whole scan in force at once. The index of many is made in a
+        thread, so that the loop gets its turns."""
         known = dict(self.snapshot.sources.files)
         for path in gone:
             known.pop(path, None)
         known.update({path: SourceFile(found) for path, found in facts.items()})
-        self.snapshot = self.snapshot.with_sources(Sources.of(known.values(), self._read))
+        sources = await asyncio.to_thread(Sources.of, list(known.values()), self._read)
+        self.snapshot = self.snapshot.with_sources(sources)
         self._take_open()
 
     def _take_open(self) -> None:
+        """What open texts mean with more of their includes known. The texts are as old as they
+        were: that we know more makes no report stale."""
         for file in self.sources.open_files():
-            self._take(file, time.time())
+            self._take(file, self._since.get(file.facts.path, 0.0))
 
     def _take(self, file: SourceFile, when: float) -> None:
         known = self.snapshot.sources.files.get(file.facts.path)
@@ -164,15 +174,29 @@ class Folder:
         """The files whose includes lead to a header."""
         return self.sources.includers(header)
 
+    async def take_many_reports(self, came: dict[str, Report], gone: Collection[str]) -> None:
+        """As `take_reports`, with the index made in a thread."""
+        if came or gone:
+            self._replace_reports(came, gone)
+            reports = tuple(self.reports.values())
+            entries = await asyncio.to_thread(self.snapshot.entries.updated, reports)
+            self.snapshot = replace(self.snapshot, entries=entries, memo={})
+            self._reports_changed()
+
     def take_reports(self, came: dict[str, Report], gone: Collection[str] = ()) -> None:
         """Takes new and changed reports in, and those that are gone out."""
-        if not came and not gone:
-            return
+        if came or gone:
+            self._replace_reports(came, gone)
+            self._reports_changed()
+
+    def _replace_reports(self, came: dict[str, Report], gone: Collection[str]) -> None:
         for name in gone:
             self.stamps.pop(name, None)
         for name in (*gone, *came):
             self.reports.pop(name, None)
         self.reports.update({name: report for name, report in came.items() if _tells(report)})
+
+    def _reports_changed(self) -> None:
         if self.snapshot.whatif:
             self.snapshot = self.snapshot.with_whatif(())  # of what was compiled before
         self.snapshot = self.snapshot.with_reports(tuple(self.reports.values()))

@@ -22,7 +22,8 @@ from occlsp.source.workspace import Workspace
 log = logging.getLogger("occlsp.scan")
 
 PAGE_SECONDS = 0.2
-PAGE_FILES = 40
+PAGE_FILES = 12
+PAGE_BYTES = 200_000
 MAX_FILES = 20_000
 
 
@@ -83,7 +84,7 @@ def scan(request: ScanRequest, control: Control) -> ScanPage:
         folder.pages = _scan(folder, request)
     end = time.monotonic() + PAGE_SECONDS
     page = ScanPage()
-    while time.monotonic() < end and len(page.files) < PAGE_FILES and not page.is_last:
+    while time.monotonic() < end and not _is_full(page):
         if control.cancelled():
             folder.pages = None
             return ScanPage(is_last=True)
@@ -96,6 +97,11 @@ def scan(request: ScanRequest, control: Control) -> ScanPage:
             more.is_last,
         )
     return page
+
+
+def _is_full(page: ScanPage) -> bool:
+    size = sum(len(file.shipped) for file in page.files)
+    return page.is_last or len(page.files) >= PAGE_FILES or size > PAGE_BYTES
 
 
 def _is_same(folder: _Folder, request: ScanRequest) -> bool:
