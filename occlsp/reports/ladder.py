@@ -105,7 +105,6 @@ class _Ladder:
             self._unit,
             self._arch,
             self._recipe.added_to(self._base),
-            root=self._root,
             missing=self._missing,
             failed=failed,
             preprocessed=self._preprocessed,

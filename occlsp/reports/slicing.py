@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from dataclasses import replace
@@ -20,7 +21,9 @@ from occlsp.reports.standins import write_standins
 
 MAX_ROUNDS = 20
 _ALL_ERRORS = "-Xcudafe=--error_limit=1000"
-_FOREIGN = ("/usr/", "/opt/", os.sep + "site-packages" + os.sep)
+_SYSTEM = re.compile(
+    r"/usr/(?:local/cuda|lib|include/(?:c\+\+|[\w-]*-linux-gnu|bits|sys|linux|asm|[^/]+$))"
+)
 
 
 def compile_slice(
@@ -29,7 +32,6 @@ def compile_slice(
     arch: str,
     flags: Filtered,
     *,
-    root: Path,
     missing: list[str],
     failed: CompileResult | None = None,
     preprocessed: bytes | None = None,
@@ -45,7 +47,7 @@ def compile_slice(
     known = known_slice(context, unit, arch, flags, text=text)
     if known is not None:
         return known
-    slicer = _Slicer(context, unit, arch, flags, root, text)
+    slicer = _Slicer(context, unit, arch, flags, text)
     result = slicer.compiled(missing, failed, preprocessed)
     key = _key(context, unit, arch, flags, text)
     return _kept(context, key, result) if result.has_numbers and key else result
@@ -66,7 +68,6 @@ class _Slicer:
         unit: Path,
         arch: str,
         flags: Filtered,
-        root: Path,
         text: bytes | None,
     ) -> None:
         self._deadline = time.monotonic() + context.timeout
@@ -74,7 +75,6 @@ class _Slicer:
         self._unit = unit
         self._arch = arch
         self._flags = replace(flags, kept=(*flags.kept, _ALL_ERRORS))
-        self._root = root
         self._text = text
         self._took = 0.0
         self._standins = ""
@@ -140,14 +140,17 @@ class _Slicer:
         return max(self._deadline - time.monotonic(), 0.1)
 
     def _is_own(self, path: str) -> bool:
-        """Whether a file may be cut: the workspace's, less toolkits and packages in it."""
+        """Whether a file may be cut: all but the toolkit's, the system's and our stand-ins.
+
+        A library's headers may: they too can be older than the toolkit.
+        """
         real = os.path.normpath(path)
         toolkit = self._context.compiler.toolkit
-        if any(part in real for part in _FOREIGN) or (toolkit and real.startswith(str(toolkit))):
+        if toolkit and real.startswith(str(toolkit)):
             return False
         if self._standins and real.startswith(self._standins):
             return False
-        return real.startswith((str(self._root) + os.sep, str(self._unit.parent) + os.sep))
+        return _SYSTEM.match(real) is None
 
     def _told(
         self, result: CompileResult, first: CompileResult, missing: list[str], cut: Slice | None

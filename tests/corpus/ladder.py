@@ -168,7 +168,6 @@ def measure(
             unit,
             arch,
             bare,
-            root=repository,
             missing=scan(plain, unit, arch, bare, text, timeout=context.timeout),
             text=text,
         )

@@ -208,7 +208,7 @@ def context(tmp_path: Path) -> Context:
 
 
 def sliced(context: Context, unit: Path, missing: list[str]) -> CompileResult:
-    return compile_slice(context, unit, "sm_90", defaults(), root=unit.parent, missing=missing)
+    return compile_slice(context, unit, "sm_90", defaults(), missing=missing)
 
 
 @pytest.mark.slow
