@@ -73,6 +73,10 @@ def _is_header(line: str) -> bool:
 
 
 def _cells(line: str, separator: str) -> list[str]:
+    middle = line[1:-1]
+    if line[:1] == line[-1:] == '"' and middle.count('"') == 2 * middle.count(f'"{separator}"'):
+        # As the profiler writes them, quotes around each cell and none in any.
+        return [cell.strip() for cell in middle.split(f'"{separator}"')]
     try:
         cells = next(csv.reader([line.lstrip("\ufeff")], delimiter=separator), [])
     except csv.Error:
