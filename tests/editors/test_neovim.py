@@ -2,133 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import pynvim
 import pytest
 
+from tests.editors.neovim import LOG, Neovim, line_with, opened
+
 pytestmark = pytest.mark.editor
-PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
-SOURCE = """\
-#include <cuda_runtime.h>
-
-__global__ void tile(float *out) {
-  extern __shared__ float buffer[];
-  out[threadIdx.x] = buffer[threadIdx.x];
-}
-
-void run(float *out, int n) {
-  cudaFuncSetAttribute(tile, cudaFuncAttributeMaxDynamicSharedMemorySize, 40 * 1024);
-  tile<<<(n + 255) / 256, 256, 40 * 1024>>>(out);
-}
-"""
-LOG = """\
-ptxas info    : Compiling entry function '_Z4tilePf' for 'sm_90'
-ptxas info    : Function properties for _Z4tilePf
-    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 72 registers, used 1 barriers
-"""
-
-
-class Neovim:
-    """A headless Neovim with a screen of 110 by 40."""
-
-    def __init__(self, command: str, home: Path) -> None:
-        self.home = home
-        self._saved = dict(os.environ)
-        folders = {name: str(home / name) for name in ("config", "data", "state", "cache")}
-        os.environ.update({f"XDG_{name.upper()}_HOME": path for name, path in folders.items()})
-        self.nvim = pynvim.attach("child", argv=[command, "--clean", "--embed", "--headless"])
-        self.nvim.options["columns"] = 110
-        self.nvim.options["lines"] = 40
-        self.lua(f"vim.opt.runtimepath:append({str(PLUGIN)!r})")
-
-    def lua(self, code: str) -> Any:
-        """Runs Lua in the editor."""
-        return self.nvim.exec_lua(code)
-
-    def screen(self) -> list[str]:
-        """The text of the screen, line by line."""
-        lines: list[str] = self.lua(
-            """
-            vim.cmd.redraw()
-            local lines = {}
-            for row = 1, vim.o.lines do
-              local cells = {}
-              for column = 1, vim.o.columns do
-                cells[column] = vim.fn.screenstring(row, column)
-              end
-              lines[row] = table.concat(cells):gsub("%s+$", "")
-            end
-            return lines
-            """
-        )
-        return lines
-
-    def wait_for(self, what: Callable[[list[str]], Any], timeout: float = 30) -> Any:
-        """Waits until `what` is true of the screen."""
-        end = time.monotonic() + timeout
-        while True:
-            screen = self.screen()
-            found = what(screen)
-            if found:
-                return found
-            if time.monotonic() > end:
-                log = self.lua("return vim.lsp.get_log_path and vim.lsp.log.get_filename()")
-                said = Path(log).read_text()[-2000:] if log and Path(log).exists() else ""
-                pytest.fail("\n".join([*screen, said]))
-            time.sleep(0.1)
-
-    def close(self) -> None:
-        """Quits."""
-        try:
-            self.nvim.command("qall!", async_=True)
-            self.nvim.close()
-        finally:
-            os.environ.clear()
-            os.environ.update(self._saved)
-
-
-@pytest.fixture
-def neovim(tmp_path: Path) -> Iterator[Neovim]:
-    beside = Path(sys.executable).with_name("nvim")
-    command = str(beside) if beside.exists() else shutil.which("nvim")
-    if command is None:
-        assert not os.environ.get("CI"), "Neovim belongs to the tests"
-        pytest.skip("no Neovim on this machine")
-    editor = Neovim(command, tmp_path / "home")
-    yield editor
-    editor.close()
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    (folder / "build").mkdir(parents=True)
-    (folder / "occlsp.toml").write_text('arch = ["sm_90"]\n')
-    (folder / "a.cu").write_text(SOURCE)
-    os.utime(folder / "a.cu", (1_700_000_000, 1_700_000_000))
-    (folder / "build" / "build.log").write_text(LOG)
-    return folder
-
-
-def opened(neovim: Neovim, project: Path) -> None:
-    """The source, with the server at work, as the plugin starts it."""
-    command = f"{{ {sys.executable!r}, '-P', '-m', 'occlsp', 'serve' }}"
-    neovim.lua(f"require('occlsp').setup({{ cmd = {command}, settings = {{ trusted = false }} }})")
-    neovim.nvim.command(f"edit {project / 'a.cu'}")
-    neovim.lua("vim.bo.filetype = 'cuda'")
-    neovim.wait_for(lambda screen: line_with(screen, "__global__").endswith("37.5% · regs (72)"))
-
-
-def line_with(screen: list[str], text: str) -> str:
-    return next((line for line in screen if text in line), "")
 
 
 def test_hints_at_the_ends_of_lines_follow_the_typing(neovim: Neovim, project: Path) -> None:

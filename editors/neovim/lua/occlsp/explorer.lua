@@ -6,8 +6,20 @@ local WIDTH = 40
 local BAR = "█"
 local HALF = "▌"
 
+local function request(client, parameters, show)
+  client:request("occlsp/explorer", parameters, function(problem, data)
+    if problem then
+      vim.notify("occlsp: " .. problem.message, vim.log.levels.ERROR)
+    elseif not data or data == vim.NIL then
+      vim.notify("occlsp: no kernel at the cursor")
+    else
+      show(data)
+    end
+  end, vim.api.nvim_get_current_buf())
+end
+
 --- Asks for the kernel at the cursor and hands the answer to `show`.
----@param show fun(data: table, client: vim.lsp.Client)
+---@param show fun(data: table, client: vim.lsp.Client, parameters: table)
 function M.ask(show)
   local client = require("occlsp").client()
   if not client then
@@ -15,15 +27,9 @@ function M.ask(show)
     return
   end
   local parameters = vim.lsp.util.make_position_params(0, client.offset_encoding)
-  client:request("occlsp/explorer", parameters, function(problem, data)
-    if problem then
-      vim.notify("occlsp: " .. problem.message, vim.log.levels.ERROR)
-    elseif not data or data == vim.NIL then
-      vim.notify("occlsp: no kernel at the cursor")
-    else
-      show(data, client)
-    end
-  end, vim.api.nvim_get_current_buf())
+  request(client, parameters, function(data)
+    show(data, client, parameters)
+  end)
 end
 
 local function bar(share)
@@ -99,24 +105,28 @@ function M.render(data)
   return lines, blocks
 end
 
-local function apply(data, client, block)
-  for _, fix in ipairs(data.fixes) do
-    if fix.block == block then
-      if fix.disabled ~= vim.NIL and fix.disabled then
-        vim.notify("occlsp: " .. fix.disabled)
-      else
-        vim.lsp.util.apply_workspace_edit(fix.edit, client.offset_encoding)
-        vim.notify("occlsp: " .. fix.title)
+--- Uses a block size: the server is asked for the edit, since it may be one that gains nothing.
+local function apply(client, parameters, block)
+  local asked = vim.tbl_extend("force", parameters, { override = { block = block } })
+  request(client, asked, function(data)
+    for _, fix in ipairs(data.fixes) do
+      if fix.block == block then
+        if fix.disabled ~= vim.NIL and fix.disabled then
+          vim.notify("occlsp: " .. fix.disabled)
+        else
+          vim.lsp.util.apply_workspace_edit(fix.edit, client.offset_encoding)
+          vim.notify("occlsp: " .. fix.title)
+        end
+        return
       end
-      return
     end
-  end
-  vim.notify(("occlsp: no edit is offered for %d threads"):format(block))
+    vim.notify(("occlsp: no edit is offered for %d threads"):format(block))
+  end)
 end
 
 --- Opens the window for the kernel at the cursor.
 function M.open()
-  M.ask(function(data, client)
+  M.ask(function(data, client, parameters)
     local lines, blocks = M.render(data)
     local width = 0
     for _, line in ipairs(lines) do
@@ -154,7 +164,7 @@ function M.open()
       local block = blocks[vim.api.nvim_win_get_cursor(window)[1]]
       close()
       if block then
-        apply(data, client, block)
+        apply(client, parameters, block)
       end
     end, { buffer = buffer, nowait = true })
   end)

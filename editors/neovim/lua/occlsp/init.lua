@@ -12,6 +12,7 @@ M.statuses = {}
 ---   `settings` as in occlsp.toml, for example `{ arch = { "sm_90" } }`.
 function M.setup(options)
   options = options or {}
+  M.commands()
   local config = {
     init_options = options.settings,
     settings = { occlsp = options.settings or vim.empty_dict() },
