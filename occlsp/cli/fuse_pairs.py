@@ -166,9 +166,14 @@ class Judged:
             "spill_stores": entry.spill_stores if entry is not None else None,
             "spill_loads": entry.spill_loads if entry is not None else None,
             "problem": self.verified.problem if self.verified is not None else None,
-            "source": self.verified.source.text
-            if self.verified is not None and self.verified.source is not None
-            else None,
+            **self._source(),
+        }
+
+    def _source(self) -> dict[str, Any]:
+        source = self.verified.source if self.verified is not None else None
+        return {
+            "source": source.text if source is not None else None,
+            "arguments": list(source.arguments) if source is not None else None,
         }
 
 

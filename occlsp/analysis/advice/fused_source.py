@@ -28,6 +28,8 @@ class FusedSource:
 
     name: str
     text: str
+    arguments: tuple[str, ...]
+    """What it is launched with, in the order of its parameters."""
 
 
 def fused_source(pair: Pair) -> FusedSource:
@@ -55,10 +57,12 @@ class _Writer:
         if guards[0] is None or guards[0] != guards[1]:
             raise NotSimple("their guards or loops are not the same")
         parameters, names = self._parameters()
+        declarations = [f"{kind} {name}" for name, (kind, _) in parameters.items()]
         name = f"{self.first.name}_{self.second.name}_fused"
         body = self._body(one, other, names)
-        text = f"{self._bounds()}{name}({', '.join(parameters)}) {body}"
-        return FusedSource(name, self._in_namespaces(f"__global__ void {text}"))
+        text = f"{self._bounds()}{name}({', '.join(declarations)}) {body}"
+        arguments = tuple(argument for _, argument in parameters.values())
+        return FusedSource(name, self._in_namespaces(f"__global__ void {text}"), arguments)
 
     def _shape(self, side: Side) -> Shape:
         text = side.body.text
@@ -75,17 +79,18 @@ class _Writer:
             raise NotSimple(f"`{side.name}` touches the intermediate outside of its guard")
         return found
 
-    def _parameters(self) -> tuple[list[str], dict[str, str]]:
-        """The declarations, and what the second's parameters are called in the fused kernel."""
+    def _parameters(self) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+        """Type and argument by name, and what the second's parameters are called in the fused
+        kernel."""
         taken = set(_WORD.findall(self.first.body.text))
         taken |= {p.name for p in self.first.body.parameters}
         by_argument: dict[tuple[str, str], Parameter] = {}
-        declared: dict[str, str] = {}
+        declared: dict[str, tuple[str, str]] = {}
         needed = self._needed()
         for parameter in self.first.body.parameters:
             if parameter.argument in needed or not parameter.is_pointer:
                 kind = self._type(self.first, parameter)
-                declared[parameter.name] = kind
+                declared[parameter.name] = kind, parameter.argument
             by_argument[parameter.argument, self._key(self.first, parameter)] = parameter
         names: dict[str, str] = {}
         for parameter in self.second.body.parameters:
@@ -93,7 +98,8 @@ class _Writer:
             if same is not None:
                 names[parameter.name] = same.name
                 if same.name in declared and "const" not in parameter.type:
-                    declared[same.name] = declared[same.name].replace("const ", "")
+                    kind, argument = declared[same.name]
+                    declared[same.name] = re.sub(r"\bconst\b\s*", "", kind), argument
                 continue
             if parameter.is_pointer and parameter.argument not in needed:
                 continue
@@ -102,8 +108,8 @@ class _Writer:
                 name += "_2"
             taken.add(name)
             names[parameter.name] = name
-            declared[name] = self._type(self.second, parameter)
-        return [f"{kind} {name}" for name, kind in declared.items()], names
+            declared[name] = self._type(self.second, parameter), parameter.argument
+        return declared, names
 
     def _needed(self) -> set[str]:
         """Arguments that the fused kernel still reads or writes in memory."""
