@@ -26,7 +26,7 @@ from tests.reports.compare_ptxas import ARCHS, NEWER_ONLY, compile_object, sourc
 
 NOISE = (
     "[{i}/90000] Building CXX object lib/Target/CMakeFiles/unit.dir/source_{i}.cpp.o",
-    "/usr/bin/c++ -DNDEBUG -Iinclude -I/usr/local/include -O3 -std=gnu++17 -o source_{i}.o -c x.cpp",
+    "/usr/bin/c++ -DNDEBUG -Iinclude -I/usr/include/x -O3 -std=gnu++17 -o source_{i}.o -c x.cpp",
     "In file included from include/detail/header_{i}.hpp:41:",
     "include/detail/header_{i}.hpp:107:12: note: candidate: 'void f(int, const char*)'",
     "  107 | void f(int number, const char* text) {{ return g(number, text, sizeof(text)); }}",
@@ -158,9 +158,8 @@ def main() -> None:
     kernels = read_images(images, lines=False)
     print(f"{kernels} kernels in {len(images)} cubins of {sum(len(i.data) for i in images)} bytes")
     for lines in (False, True):
-        print(
-            f"{'with' if lines else 'without'} line tables: {rate(images, lines=lines):.0f} a second"
-        )
+        told = "with" if lines else "without"
+        print(f"{told} line tables: {rate(images, lines=lines):.0f} a second")
     for distinct in options.distinct:
         measure_log(options.megabytes, distinct)
 
