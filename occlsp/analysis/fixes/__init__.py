@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from occlsp.analysis import join
-from occlsp.analysis.advice.measured_kernel import gated
 from occlsp.analysis.findings.table import findings, is_silent
 from occlsp.analysis.fixes import block_size, launch_bounds, min_blocks, opt_in, partial_warp
 from occlsp.analysis.results import Fix
@@ -42,8 +41,7 @@ def _launches(snapshot: Snapshot, path: str, span: Span) -> Iterator[Fix]:
             continue
         site = LaunchSite(path, launch)
         yield from opt_in.fixes(snapshot, site)
-        row = block_size.current(snapshot, site)
-        yield from (gated(snapshot, row, fix) for fix in block_size.fixes(snapshot, site))
+        yield from block_size.fixes(snapshot, site)
         yield from launch_bounds.launch_fixes(snapshot, site)
         yield from partial_warp.fixes(snapshot, site)
 
@@ -61,8 +59,7 @@ def _kernels(snapshot: Snapshot, path: str, span: Span) -> Iterator[Fix]:
         yield from launch_bounds.kernel_fixes(snapshot, joined)
         if len(joined.launches) == 1:
             (launch,) = joined.launches
-            row = block_size.current(snapshot, launch)
-            yield from (gated(snapshot, row, fix) for fix in block_size.fixes(snapshot, launch))
+            yield from block_size.fixes(snapshot, launch)
 
 
 def _touches(one: Span, other: Span) -> bool:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from occlsp.analysis.advice.measured_kernel import gated
 from occlsp.analysis.cases import Case, of_block
 from occlsp.analysis.findings.partial_warp import WARP
 from occlsp.analysis.fixes.plan import Plan, Target, plan, target
@@ -56,7 +57,10 @@ def block_fixes(
     best = sorted(gaining + wanted, key=lambda o: o.rank(case.threads))
     chosen = next((offer for offer in best if offer.is_safe and offer in gaining), None)
     return tuple(
-        (offer.after.threads, offer.fix(row, case, is_preferred=offer is chosen))
+        (
+            offer.after.threads,
+            gated(snapshot, row, offer.fix(row, case, is_preferred=offer is chosen)),
+        )
         for offer in _one_each(best)
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.advice.measurements.facts import Measurement
+from occlsp.analysis.explorer import explorer
 from occlsp.analysis.fixes import fixes
 from occlsp.analysis.hover import hover
 from occlsp.analysis.results import Fix
@@ -127,3 +128,11 @@ def test_the_setting_names_the_files(tmp_path: Path) -> None:
     assert [one.kernel for one in project.snapshot.measured.measurements] == ["k"]
     assert len(project.problems) == 1
     assert "b.jsonl: no measurements; expected" in project.problems[0]
+
+
+def test_the_explorer_shows_the_gate_too() -> None:
+    state, offset = made(run(640, 10), run(256, 30), run(128, 20))
+    found = explorer(state, PATH, offset)
+    assert found is not None
+    assert found.fixes
+    assert all("; not trusted here: " in fix.title for fix in found.fixes if not fix.disabled)
