@@ -54,10 +54,12 @@ def command(
         except OSError as error:
             told.append({"path": _shown(path), "message": f"cannot be read: {error.strerror}"})
             continue
-        files.append(file_json(_shown(path), text, facts))
-        told += [{"path": _shown(path), "line": e.line, "message": e.message} for e in facts.errors]
+        file = file_json(_shown(path), text, facts)
+        files.append(file)
+        told += [{"path": file["path"], **error} for error in file["errors"]]
     if not files and told:
         raise Unusable("; ".join(f"{item['path']}: {item['message']}" for item in told[:5]))
+    # Each file tells its own errors; those of files that gave nothing can stand only here.
     document = {"files": files, "errors": told}
     if not files:
         click.echo(f"occlsp scan: no CUDA sources in {', '.join(paths)}", err=True)

@@ -18,6 +18,7 @@ def file_json(path: str, text: bytes, facts: FileFacts) -> Json:
         "kernels": [_kernel(kernel, lines) for kernel in facts.kernels],
         "attributes": [_attribute(attribute, lines) for attribute in facts.attributes],
         "launches": [_launch(launch, lines) for launch in facts.launches],
+        "errors": [{"line": error.line, "message": error.message} for error in facts.errors],
     }
 
 

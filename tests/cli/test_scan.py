@@ -110,6 +110,15 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(folder: Path) -> None:
     ]
 
 
+def test_each_file_tells_its_own_errors(folder: Path) -> None:
+    (folder / "half.cu").write_text("__global__ void k() {\n")
+    found = document(folder)
+    errors = {Path(file["path"]).name: file["errors"] for file in found["files"]}
+    assert errors["main.cu"] == []
+    assert [error["line"] for error in errors["half.cu"]] == [1]
+    assert found["errors"] == [{"path": str(folder / "half.cu"), **errors["half.cu"][0]}]
+
+
 def test_unusable_input() -> None:
     for arguments in (["/nowhere.cu"], [], ["-D", "1x", "."]):
         result = scan(*arguments)
