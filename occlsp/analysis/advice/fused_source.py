@@ -188,11 +188,14 @@ class _Writer:
 
 
 def _template_arguments(side: Side) -> dict[str, str]:
-    """What the template parameters stand for, as the launch writes it."""
-    given = side.site.launch.template_args
+    """What the template parameters stand for at the launch."""
+    launch = side.site.launch
+    given = launch.template_args_known or launch.template_args
     parameters = side.kernel.template_parameters
     if len(given) < len(parameters):
         raise NotSimple(f"the template arguments of `{side.name}` are deduced")
+    if given and launch.template_args_known is None:
+        raise NotSimple(f"the template arguments of `{side.name}` depend on a template")
     return {
         parameter.name: argument.strip()
         for parameter, argument in zip(parameters, given, strict=False)

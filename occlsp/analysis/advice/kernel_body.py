@@ -22,6 +22,10 @@ _DECLARED = re.compile(
     r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*"
 )
 _FOR = re.compile(r"\bfor\s*\(")
+_LOOP_MACRO = re.compile(
+    r"\bCUDA_(?:1D_)?KERNEL_LOOP(?:_T|_TYPE)?\s*\(\s*(\w+)\s*,\s*([^(),;]+)(?:,\s*([\w ]+))?\)"
+)
+"""Caffe's, and PyTorch's and Detectron's after it."""
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|else|elif)\b", re.M)
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b[^\n]*", re.M)
 _OPERATOR = re.compile(r"(?<![-+*/=<>&|(,\[{;?:])\s*(?:[*/]|[-+](?![-+>]))(?!=)|[-+*/]=")
@@ -93,7 +97,7 @@ class Body:
     """A kernel's body at one launch."""
 
     text: str
-    """From brace to brace."""
+    """From brace to brace, the well-known loop macros written out."""
     parameters: tuple[Parameter, ...]
     accesses: tuple[Access, ...]
     escaping: frozenset[str]
@@ -121,6 +125,7 @@ def read_body(masked: bytes, kernel: Kernel, launch: Launch) -> Body | None:
     if _CONDITIONAL.search(text):
         return None
     text = _PRAGMA.sub(lambda match: " " * len(match[0]), text)
+    text = _LOOP_MACRO.sub(_loop_of, text)
     parameters = tuple(_parameters(masked, kernel, launch))
     if len(parameters) != len(arguments) or len(kernel.parameters) != len(arguments):
         return None
@@ -146,11 +151,20 @@ def read_body(masked: bytes, kernel: Kernel, launch: Launch) -> Body | None:
     )
 
 
+def _loop_of(match: re.Match[str]) -> str:
+    """What the well-known macros for a loop over the grid stand for."""
+    name, bound, kind = match[1], match[2].strip(), (match[3] or "int").strip()
+    return (
+        f"for ({kind} {name} = blockIdx.x * blockDim.x + threadIdx.x; {name} < ({bound}); "
+        f"{name} += blockDim.x * gridDim.x)"
+    )
+
+
 def _template(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str]]:
     """What the template parameters that are values stand for, as the launch writes it."""
     for number, parameter in enumerate(kernel.template_parameters):
         if parameter.name is not None and parameter.kind not in ("typename", "template"):
-            given = launch.template_args[number : number + 1]
+            given = (launch.template_args_known or launch.template_args)[number : number + 1]
             text = given[0] if given else parameter.default or f"local {parameter.name}"
             yield parameter.name, re.sub(r"\s+", "", text) if given else text
 
@@ -161,7 +175,9 @@ def _parameters(masked: bytes, kernel: Kernel, launch: Launch) -> Iterator[Param
     types = {
         parameter.name: argument.strip()
         for parameter, argument in zip(
-            kernel.template_parameters, launch.template_args, strict=False
+            kernel.template_parameters,
+            launch.template_args_known or launch.template_args,
+            strict=False,
         )
         if parameter.name is not None
     }
@@ -243,11 +259,11 @@ class _Names:
         try:
             begin = polynomial(start, self.known.get)
             by = polynomial(step[1], self.known.get)
-            bound = re.sub(rf"(?<!\w){name}(?!\w)", "@", "".join(parts[1].split()))
-            until = re.sub(r"[A-Za-z_]\w*", lambda m: str(self.known.get(m[0], m[0])), bound)
+            bound = re.fullmatch(rf"\s*{name}\s*(<=?)([^=].*)", parts[1], re.S)
+            until = f"@{bound[1]}{polynomial(bound[2], self.known.get)}" if bound else None
         except NotAnIndex:
             return
-        if begin == _THREAD and by == _GRID:
+        if begin == _THREAD and by == _GRID and until is not None:
             self.known[name] = Polynomial.factor(f"{GRID_STRIDE} {until}")
 
 

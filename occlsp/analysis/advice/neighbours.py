@@ -23,7 +23,7 @@ from occlsp.source.facts import Kernel, Launch, Value3
 
 _NOTHING = re.compile(
     r"\s*(?:(?:(?:[A-Za-z_]\w*\s*\(\s*)?cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize"
-    r"|StreamSynchronize)\s*\(\s*\w*\s*\)\s*\)?|\w*(?:check|error)\w*\s*\(\s*\))\s*;\s*)*",
+    r"|StreamSynchronize)\s*\(\s*\w*\s*\)\s*\)?|\w*(?:check|error)\w*\s*(?:\(\s*\))?)\s*;\s*)*",
     re.IGNORECASE,
 )
 """What may stand between two launches: checks that touch no memory of theirs, their messages

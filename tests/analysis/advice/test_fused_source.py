@@ -172,3 +172,17 @@ def test_deduced_template_arguments_are_not_guessed() -> None:
     kernels, launches = CASES["templates"]
     with pytest.raises(NotSimple, match="the template arguments of `two` are deduced"):
         fused_source(pair_of(kernels, (launches[0], launches[1].replace("two<float>", "two"))))
+
+
+def test_arguments_that_depend_on_the_template_around_the_launches_are_not_guessed() -> None:
+    kernels, launches = CASES["templates"]
+    source = (
+        f"{kernels} template <class D> void run(D *a, D *b, D *c, int n) {{ "
+        f"{launches[0].replace('float', 'D')} {launches[1].replace('float', 'D')} }}\n"
+    )
+    (found,) = pairs(snapshot(source), PATH)
+    with pytest.raises(NotSimple, match="depend on a template"):
+        fused_source(found)
+    source += "template void run<float>(float *, float *, float *, int);"
+    (found,) = pairs(snapshot(source), PATH)
+    assert "const float * x" in fused_source(found).text

@@ -150,6 +150,11 @@ def test_two_dimensions_and_loops_over_the_grid() -> None:
     (pair,) = changed((head, f"{loop} y[i] = a * x[i];"), (other, f"{loop} out[i] = y[i] + z[i];"))
     assert pair.intermediates == ("tmp",)
     assert changed((head, f"{loop} y[i] = a * x[i];")) == ()
+    macro = "CUDA_KERNEL_LOOP(j, n) { "
+    (pair,) = changed(
+        (head, f"{loop} y[i] = a * x[i];"), (other, f"{macro} out[j] = y[j] + z[j]; }}")
+    )
+    assert pair.judgement.verdict == "beneficial"
 
 
 def test_the_finding_is_off_by_default_and_marked_as_an_estimate() -> None:
