@@ -125,7 +125,9 @@ class Background:
         """What to look at, and as what it was read last, where that is known."""
         found: dict[str, tasks.Stamp | None] = {}
         for folder in self._session.folders.values():
-            found[str(PurePath(folder.path) / TOML)] = UNKNOWN
+            settings = folder.settings
+            toml = str(PurePath(folder.path) / TOML)
+            found[toml] = settings.stamp if settings is not None else UNKNOWN
             found.update(dict.fromkeys(folder.snapshot.sources.files, UNKNOWN))
             found.update(folder.watched)
         return found

@@ -50,6 +50,8 @@ class FolderSettings:
     """None where there is no such file."""
     problems: tuple[Problem, ...]
     """Of the file."""
+    stamp: tuple[int, int] | None
+    """The file's modification and size just before it was read; None where there was none."""
 
 
 class Configuration:
@@ -81,6 +83,7 @@ class Configuration:
         from occlsp.config import Source, load, read_toml
 
         path = Path(folder) / TOML
+        stamp = _stamp(path)
         file, problem = read_toml(path)
         sources: list[Source] = [] if file is None else [file]
         sources.append(Source("initializationOptions", self._options))
@@ -94,7 +97,7 @@ class Configuration:
                 problems.append(Problem(_place(text or b"", message), message))
         if problem is not None:
             self._tell(problem)
-        return FolderSettings(loaded, path, text, tuple(problems))
+        return FolderSettings(loaded, path, text, tuple(problems), stamp)
 
     def _tell(self, message: str) -> None:
         """Once for each message: settings are merged often."""
@@ -132,6 +135,14 @@ def _table(value: object, name: str) -> dict[str, Any]:
         log.warning("%s: a table of settings is expected, not %r", name, value)
         return {}
     return {str(key): item for key, item in value.items()}
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _read(path: Path) -> bytes | None:
