@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -299,7 +300,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
         if following in ASSIGNMENTS or following in ("++", "--") or before in ("++", "--"):
             found.append(Change(token.text))
         elif before == "&" and _is_prefix(tokens, index - 1):
-            if not _in_capture(tokens, index):
+            if not _in_capture(tokens, index) and not _is_read_only(tokens, index - 1):
                 found.append(Change(token.text))
         elif before == ">>" and _is_stream(tokens):
             found.append(Change(token.text))
@@ -310,6 +311,15 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
                     Change(token.text, *called, is_statement=_is_statement(tokens, called))
                 )
     return found
+
+
+_READS_CONFIGURATION = re.compile(r"(?:cuda|cu|hip)LaunchKernelEx\w*")
+
+
+def _is_read_only(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the address at `index` goes to a launch, which takes its configuration as const."""
+    called = _callee(tokens, index)
+    return called is not None and called[1] == 0 and bool(_READS_CONFIGURATION.fullmatch(called[0]))
 
 
 def _is_statement(tokens: Sequence[Token], called: tuple[str, int]) -> bool:

@@ -25,6 +25,7 @@ from occlsp.source.numbers import (
     among,
     binary,
     convert,
+    extent,
     known,
     maximum,
     minimum,
@@ -361,10 +362,10 @@ def _dim(arguments: tuple[ast.Node, ...], scope: Scope, where: Where | None) -> 
         return to_dim(to_integer(value, UINT) if isinstance(value, Real) else value)
     if len(arguments) > 3:
         return unknown("no dim3")
-    parts = [to_integer(evaluate(argument, scope, where), UINT) for argument in arguments]
+    values = [evaluate(argument, scope, where) for argument in arguments]
+    parts = [to_integer(v, UINT) if isinstance(v, Real) else extent(to_number(v)) for v in values]
     written = len(parts)
-    while len(parts) < 3:
-        parts.append(known(1, UINT))
+    parts += [known(1, UINT)] * (3 - written)
     definition = None
     if where is not None and arguments and arguments[0].start >= 0 and arguments[-1].end >= 0:
         span = Span(where.base + arguments[0].start, where.base + arguments[-1].end)

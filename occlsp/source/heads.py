@@ -326,11 +326,17 @@ def _is_macro(code: bytes, candidate: Candidate) -> bool:
     return _MACRO_NAME.fullmatch(code, *candidate.name) is not None
 
 
+_ARITHMETIC = re.compile(rb"[^,=\[<(]*[*&+/%-]\s*\d")
+"""`WARPS * 32`: no type has a number behind its operator."""
+
+
 def looks_like_parameters(code: bytes, arguments: Span) -> bool:
     """Whether a parenthesis holds parameters (`int* p, T n`), not values (`256, 2`)."""
     piece = code[arguments.start : arguments.end].strip()
     if not piece or piece == b"void":
         return True
+    if _ARITHMETIC.match(piece) is not None:
+        return False
     return re.match(IDENTIFIER + rb"[\s*&:<].*?[A-Za-z_)>*&]", piece, re.S) is not None
 
 

@@ -54,6 +54,10 @@ def kernel_facts(
     cluster = _shape(
         raw.cluster_dims, expanded.get("__cluster_dims__") or expanded.get("cluster_dims"), scope
     )
+    if cluster is None:
+        # `__block_size__((64, 1, 1), (2, 1, 1))`: the second tuple is the cluster's.
+        both = raw.block_size or expanded.get("__block_size__") or ()
+        cluster = _shape(both[1:] if _is_tuple(both[0].text) else (), None, scope) if both else None
     maxnreg = None
     register = raw.maxnreg or _first(expanded.get("__maxnreg__"))
     if register is not None:
@@ -117,10 +121,18 @@ def _expanded_head(raw: RawKernel, path: str, view: View) -> dict[str, list[Expr
     at = At(path, raw.span.start)
     for call in raw.macro_calls:
         for variant in view.macros.variants(tokenize(call.text), at):
+            variant = _after_declarations(variant)
             for index, token in enumerate(variant):
                 if token.text in HEAD_WORDS and variant[index + 1 : index + 2]:
                     _collect(found, token, variant, index, call.span)
     return found
+
+
+def _after_declarations(tokens: list[Token]) -> list[Token]:
+    """What belongs to the head that follows: a macro without a semicolon after it may make whole
+    declarations, whose attributes are their own."""
+    ends = [index for index, token in enumerate(tokens) if token.text in (";", "}")]
+    return tokens[ends[-1] + 1 :] if ends else tokens
 
 
 def _collect(
@@ -145,7 +157,7 @@ def _bounds(
 ) -> LaunchBounds | None:
     arguments: Sequence[Expr] | None = raw.launch_bounds
     span = raw.launch_bounds_span
-    by_macro = False
+    by_macro = raw.from_macro is not None and raw.body is None
     if not arguments:
         arguments = expanded.get("__launch_bounds__")
         by_macro = True
@@ -175,8 +187,7 @@ def _shape(
     parts = arguments or expanded
     if not parts:
         return None
-    first = parts[0].text.strip()
-    if first.startswith("(") and matching(tokenize(first), 0) == len(tokenize(first)) - 1:
+    if _is_tuple(parts[0].text):
         opening = parts[0].text.index("(") + 1
         inner = parts[0].text[opening : parts[0].text.rindex(")")]
         parts = _split(inner, parts[0].span.start + opening)
@@ -188,6 +199,12 @@ def _shape(
     )
     dim = Dim(((numbers[0], numbers[1], numbers[2]),), None, min(len(parts), 3))
     return shown.value3(whole, dim, parts)
+
+
+def _is_tuple(text: str) -> bool:
+    """Whether a text is one parenthesis."""
+    tokens = tokenize(text)
+    return bool(tokens) and tokens[0].text == "(" and matching(tokens, 0) == len(tokens) - 1
 
 
 def _split(text: str, base: int) -> list[Expr]:

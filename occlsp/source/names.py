@@ -11,6 +11,7 @@ from occlsp.source import types
 from occlsp.source.conversion import converted, evaluate_text, named, undefined
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
+from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.numbers import Number, binary, known, unknown
 from occlsp.source.syntax import Constant, Expr, Parameter, TypeAlias
@@ -138,9 +139,20 @@ class StaticScope:
             return self.enumerator(path, constant)
         at = At(path, constant.value.span.start)
         scope = StaticScope(self.view, at, constant.scope, template, budget=self.budget)
-        value = evaluate_text(constant.value, scope, path)
+        value = evaluate_text(self._initialiser(constant, constant.value, scope), scope, path)
         value = converted(value, constant.type, scope)
         return named(value, path, constant.value.span, constant.name)
+
+    def _initialiser(self, constant: Constant, value: Expr, scope: StaticScope) -> Expr:
+        """`const dim3 block(32, 8)` is initialised as `= dim3(32, 8)` is."""
+        if "," not in value.text or scope.type_text(constant.type) != "dim3":
+            return value
+        if len(split_arguments(tokenize(value.text))) < 2:
+            return value
+        opening = "dim3("
+        return Expr(
+            f"{opening}{value.text})", Span(value.span.start - len(opening), value.span.end)
+        )
 
     def template_of(self, constant: Constant) -> tuple[TemplateParameter, ...]:
         """The template parameters that a constant's value may name."""

@@ -142,6 +142,17 @@ def convert(number: Number, type_: IntType | None) -> Number:
     return replace(number, type=type_, low=low, high=high)
 
 
+def extent(number: Number) -> Number:
+    """The value as a dimension of a block or grid, which is unsigned.
+
+    An upper bound stays where a signed value may be negative: such a launch cannot be meant.
+    """
+    converted = convert(number, UINT)
+    if number.values is not None or number.high is None or converted.high is not None:
+        return converted
+    return replace(converted, high=number.high) if 0 <= number.high <= UINT.highest else converted
+
+
 def truth(number: Number) -> Number:
     """The value as bool."""
     if number.values is not None:

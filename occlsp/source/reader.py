@@ -298,9 +298,15 @@ def macro_made_kernels(
         arguments = fragment.expressions(match.end(), closing)
         name = fragment.words(start, match.end() - 1)
         for define, kernel in macros[name]:
+            parameters = define.parameters or ()
             yield replace(
                 kernel,
-                name=kernels.substituted(kernel.name, define.parameters or (), arguments),
+                name=kernels.substituted(kernel.name, parameters, arguments),
+                launch_bounds=kernel.launch_bounds
+                and tuple(
+                    Expr(kernels.substituted(bound.text, parameters, arguments), bound.span)
+                    for bound in kernel.launch_bounds
+                ),
                 name_span=Span(start, start + len(name)),
                 span=Span(start, closing + 1),
                 body=None,

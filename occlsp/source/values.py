@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from occlsp.source.facts import Definition
-from occlsp.source.numbers import UINT, Number, convert, join, known, unknown
+from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
 
 MAX_ALTERNATIVES = 16
 
@@ -78,7 +78,7 @@ def to_dim(value: Abstract | None, why: str = "not known") -> Dim:
     if isinstance(value, Dim):
         return value
     number = to_number(value, why)
-    return Dim(((convert(number, UINT), ONE, ONE),), number.definition, written=1)
+    return Dim(((extent(number), ONE, ONE),), number.definition, written=1)
 
 
 def unknown_dim(why: str) -> Dim:
@@ -130,7 +130,7 @@ def with_component(value: Dim, name: str, number: Number) -> Dim:
     changed = []
     for alternative in value.alternatives:
         parts = list(alternative)
-        parts[index] = convert(number, UINT)
+        parts[index] = extent(number)
         changed.append((parts[0], parts[1], parts[2]))
     return Dim(tuple(dict.fromkeys(changed)), None, max(value.written, index + 1))
 

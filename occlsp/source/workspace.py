@@ -386,6 +386,8 @@ class Workspace:
                 continue
             uses: list[Launch | Attribute] = [*local.launches, *local.attributes]
             for use in uses:
+                if use.in_macro:
+                    continue  # its arguments are the macro's; the uses of it are listed too
                 if use.kernel and means(use.kernel, kernel) and use.template_args_known:
                     found[use.template_args_known] = None
             for raw, other_kernel in local.kernels:

@@ -287,3 +287,58 @@ class TestDefinitions:
             "void f(int* p) { dim3 b(16, 8); k<<<1, b>>>(p); }": ("dim3", "16, 8"),
         }
         assert {source: self.edited(source) for source in cases} == cases
+
+
+class TestConstantsOfTheFile:
+    def test_a_dim3_initialised_in_any_way(self) -> None:
+        for initialiser in ("(W * 32, 4)", "{64, 4}", " = {64, 4}", " = dim3(64, 4)"):
+            before = f"constexpr int W = 2;\nconst dim3 shape{initialiser};"
+            assert blocks("k<<<n, shape>>>(p);", before=before) == ((64, 4, 1),), initialiser
+
+
+class TestBoundsOfDimensions:
+    def test_a_minimum_is_a_bound(self) -> None:
+        for expression in ("min(n, 512)", "std::min<int>(n, 512)", "n < 512 ? n : 512"):
+            assert launch(f"k<<<1, {expression}>>>(p);").block.max == (512, 1, 1), expression
+
+    def test_by_component(self) -> None:
+        block = launch("dim3 b(32); b.y = min(n, 8); k<<<1, b>>>(p);").block
+        assert (block.min, block.max) == ((32, None, 1), (32, 8, 1))
+
+
+class TestConfigurations:
+    def test_a_launch_leaves_its_configuration_as_it_is(self) -> None:
+        body = """
+            cudaLaunchConfig_t c = {}; c.gridDim = 7; c.blockDim = dim3(48, 2);
+            CHECK(cudaLaunchKernelEx(&c, k, p)); cudaLaunchKernelExC(&c, (void*)k, args);
+        """
+        assert blocks(body) == ((48, 2, 1),)
+        assert blocks(body.replace("CHECK(cudaLaunchKernelEx(", "CHECK(fill(")) is None
+
+
+class TestKernelHeads:
+    def test_a_macro_without_semicolon_makes_no_bounds_of_the_next(self) -> None:
+        made, plain = facts("""
+            #define DEFINE(name, n) __global__ void __launch_bounds__(n * 2) name() {}
+            DEFINE(made, 64)
+            __global__ void plain() {}
+        """).kernels[-2:]
+        assert made.name == "made"
+        assert made.launch_bounds is not None
+        assert made.launch_bounds.max_threads.value == 128
+        assert plain.launch_bounds is None
+
+    def test_a_cluster_in_the_block_size(self) -> None:
+        kernel = facts("__global__ void __block_size__((64, 1, 1), (2, 1, 1)) c() {}").kernels[-1]
+        assert kernel.block_size is not None
+        assert kernel.block_size.value == (64, 1, 1)
+        assert kernel.cluster_dims is not None
+        assert kernel.cluster_dims.value == (2, 1, 1)
+
+    def test_a_macro_that_launches_is_no_instantiation(self) -> None:
+        bounded = facts("""
+            template <class T, int N> __global__ void __launch_bounds__(N) b(T* p) {}
+            #define RUN(T, N) b<T, N><<<1, N>>>(p)
+            void go(float* p) { RUN(float, 96); }
+        """).kernels[-1]
+        assert [one.template_args for one in bounded.per_instance] == [("float", "96")]
