@@ -189,7 +189,7 @@ function chartBox(axis: Axis, current: Architecture): HTMLElement {
 function chart(canvas: HTMLCanvasElement, axis: Axis): Chart {
   const style = getComputedStyle(document.body);
   const line = style.getPropertyValue("--vscode-charts-blue") || style.color;
-  const mark = style.getPropertyValue("--vscode-charts-orange") || style.color;
+  const mark = style.getPropertyValue("--vscode-editorWarning-foreground") || style.color;
   const grid = style.getPropertyValue("--vscode-editorIndentGuide-background") || "transparent";
   return new Chart(canvas, {
     type: "line",

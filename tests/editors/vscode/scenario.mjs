@@ -5,7 +5,17 @@ import { execFileSync } from "node:child_process";
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { command, goTo, open, screenText, start, statusText, until, workspace } from "./workbench.mjs";
+import {
+  command,
+  goTo,
+  open,
+  screenText,
+  start,
+  statusText,
+  until,
+  workspace,
+  workspaceSettings,
+} from "./workbench.mjs";
 
 const { OCCLSP_VSIX: vsix, OCCLSP_SCRATCH: scratch, OCCLSP_EXAMPLE: example } = process.env;
 const source = fs.readFileSync(example, "utf8").split("\n");
@@ -16,6 +26,30 @@ function lineOf(text) {
   assert.notEqual(index, -1, `the example has no line with ${text}`);
   return index + 1;
 }
+
+// The contrast of a text with what is behind it, after WCAG 2; runs in the page.
+const CONTRAST = (element) => {
+  const numbers = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = ([red, green, blue]) => {
+    const [r, g, b] = [red, green, blue].map((value) => {
+      const share = value / 255;
+      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  let behind = element;
+  let back = numbers(getComputedStyle(behind).backgroundColor);
+  while (back[3] === 0 && behind.parentElement) {
+    behind = behind.parentElement;
+    back = numbers(getComputedStyle(behind).backgroundColor);
+  }
+  if (back[3] === 0) {
+    back = numbers(getComputedStyle(document.documentElement).getPropertyValue("--vscode-editor-background").replace(
+      /^#(..)(..)(..).*/, (_, r, g, b) => [r, g, b].map((part) => parseInt(part, 16)).join(",")));
+  }
+  const [light, dark] = [luminance(numbers(getComputedStyle(element).color)), luminance(back)].sort((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+};
 
 const outcomes = [];
 
@@ -84,6 +118,18 @@ async function trusted() {
       await until(async () => (await row.count()) > 0, "a row in Problems");
     });
 
+    await step("the hover at a launch that cannot run says why", async () => {
+      await command(page, "View: Hide Panel");
+      await page.click(".monaco-editor .view-lines");
+      await goTo(page, source.length - 22);
+      await goTo(page, lineOf("accumulate<<<"), source[lineOf("accumulate<<<") - 1].indexOf("n / 1024") + 2);
+      await command(page, "Show or Focus Hover");
+      const hover = page.locator(".monaco-hover:not(.hidden)").first();
+      await until(async () => /0 blocks fit[\s\S]*registers/.test(await hover.innerText()), "the reason");
+      await page.screenshot({ path: path.join(scratch, "tour.png") });
+    });
+    await page.keyboard.press("Escape");
+
     await step("a quick fix by click changes the file and the numbers follow", async () => {
       await page.click(".monaco-editor .view-lines");
       const column = source[lineOf("accumulate<<<") - 1].indexOf("1024>>>") + 2;
@@ -105,6 +151,7 @@ async function trusted() {
     await step("the explorer follows the cursor", async () => {
       await goTo(page, lineOf("scale<double, 16><<<"), 12);
       await command(page, "Occupancy: Open Occupancy Explorer");
+      await command(page, "View: Close Primary Side Bar");
       const frame = await explorerFrame(page);
       await until(async () => /scale/.test(await frame.locator("#kernel").innerText()), "scale");
       await page.click(".monaco-editor .view-lines");
@@ -112,6 +159,10 @@ async function trusted() {
       await until(async () => /matmul_tiled/.test(await frame.locator("#kernel").innerText()), "tiled");
       assert.match(await frame.locator("#figure").innerText(), /blocks per SM/);
       assert.match(await frame.locator("#limits").innerText(), /registers/);
+      await page.click(".monaco-editor .view-lines");
+      await goTo(page, lineOf("scale<double, 16><<<"), 12);
+      await until(async () => /scale/.test(await frame.locator("#kernel").innerText()), "scale");
+      await page.screenshot({ path: path.join(scratch, "explorer.png") });
     });
 
     await step("a slider of the explorer moves the point", async () => {
@@ -140,6 +191,38 @@ async function trusted() {
       await until(async () => (await drawn(page, "accumulate<<<")).includes(threads), threads);
     });
 
+    await step("a quick fix by the keyboard alone", async () => {
+      await page.click(".monaco-editor .view-lines");
+      await goTo(page, lineOf("smooth<<<"), source[lineOf("smooth<<<") - 1].indexOf("<<<") + 2);
+      await page.keyboard.press("Control+.");
+      const item = page.locator(".action-widget .monaco-list-row", { hasText: /Opt .?smooth/ });
+      await item.first().waitFor({ state: "visible", timeout: 15_000 });
+      for (let row = 0; row < 12; row++) {
+        const focused = page.locator(".action-widget .monaco-list-row.focused");
+        if (/Opt .?smooth/.test(await focused.innerText())) break;
+        await page.keyboard.press("ArrowDown");
+      }
+      await page.keyboard.press("Enter");
+      await until(async () => /cudaFuncSetAttribute\(smooth/.test(await screenText(page)), "the call");
+      await until(async () => (await page.locator(".squiggly-error").count()) === 0, "no error left");
+    });
+
+    await step("the explorer is readable in every theme", async () => {
+      await page.click(".monaco-editor .view-lines");
+      await goTo(page, lineOf("accumulate<<<"), 12);
+      for (const theme of ["Default Light Modern", "Default High Contrast", "Default Dark Modern"]) {
+        workspaceSettings(folder, { "workbench.colorTheme": theme });
+        const frame = await explorerFrame(page);
+        await page.waitForTimeout(1500);
+        for (const selector of ["#figure", "#source", "#limits td"]) {
+          const contrast = await frame.locator(selector).first().evaluate(CONTRAST);
+          assert.ok(contrast >= 4.5, `${theme}, ${selector}: contrast ${contrast}`);
+        }
+        const picture = `theme-${theme.split(" ").slice(1).join("-").toLowerCase()}.png`;
+        await page.screenshot({ path: path.join(scratch, picture) });
+      }
+    });
+
     await step("the architecture is switched from the status bar", async () => {
       await page.locator('[id^="occlsp."]').first().click();
       const input = page.locator(".quick-input-widget input").first();
@@ -155,12 +238,25 @@ async function trusted() {
       await until(async () => /\[(info|warning|error)\]/.test(await output.first().innerText()), "the log", 20);
     });
 
+    await step("it starts in under a second on top of the editor", async () => {
+      await command(page, "Developer: Show Running Extensions");
+      const row = page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "occlsp" });
+      const text = await until(async () => /Activation: (\d+)ms/.exec(await row.first().innerText()), "a time");
+      assert.ok(Number(text[1]) < 1000, text[0]);
+    });
+
     await step("a killed server comes back", async () => {
       const before = serverPids();
       assert.ok(before.length > 0, "a server runs");
       execFileSync("kill", ["-9", ...before]);
       await until(() => serverPids().some((pid) => !before.includes(pid)), "another process");
       await until(async () => /sm_\d+/.test(await statusText(page)), "its status", 60);
+    });
+
+    await step("nobody was notified, and the workspace holds what it held", async () => {
+      assert.equal(await page.locator(".notification-toast").count(), 0);
+      assert.deepEqual(fs.readdirSync(folder).sort(), [".vscode", path.basename(example)]);
+      assert.deepEqual(fs.readdirSync(path.join(folder, ".vscode")), ["settings.json"]);
     });
   } finally {
     await session.stop();

@@ -88,9 +88,14 @@ export async function start({ vsix, scratch, settings = {}, trust = false, env =
 export function workspace(folder, file, settings = {}) {
   fs.mkdirSync(path.join(folder, ".vscode"), { recursive: true });
   fs.copyFileSync(file, path.join(folder, path.basename(file)));
+  workspaceSettings(folder, settings);
+  return path.join(folder, path.basename(file));
+}
+
+/** Sets the folder's settings; the editor follows by itself. */
+export function workspaceSettings(folder, settings) {
   const all = JSON.stringify({ ...SETTINGS, ...settings });
   fs.writeFileSync(path.join(folder, ".vscode", "settings.json"), all);
-  return path.join(folder, path.basename(file));
 }
 
 /** Opens a folder with a file and waits until it is shown. */
