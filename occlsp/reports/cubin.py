@@ -137,6 +137,20 @@ class _Reader:
             self._warnings.append(_broken(self._source, f"line table: {error}"))
             return None
 
+    def _place(self, name: str) -> tuple[str, int] | None:
+        try:
+            return self._lines.place(name) if self._lines is not None else None
+        except BrokenFileError as error:
+            self._warnings.append(_broken(self._source, f"line table: {error}", name))
+            return None
+
+    def _rows(self, name: str) -> list[tuple[int, str, int]]:
+        try:
+            return self._lines.rows(name) if self._lines is not None else []
+        except BrokenFileError as error:
+            self._warnings.append(_broken(self._source, f"line table: {error}", name))
+            return []
+
     def _functions(self) -> dict[str, _Function]:
         registers: dict[int, int] = {}
         frames: dict[int, int] = {}
@@ -164,7 +178,7 @@ class _Reader:
         spill_stores, spill_loads, spill_lines = self._spills(name, function, found)
         threads = _three(found.get(_MAX_THREADS))
         cap = found.get(_MAX_REGISTERS)
-        place = self._lines.place(name) if self._lines is not None else None
+        place = self._place(name)
         parameter_bytes = found.get(_PARAMETER_BYTES)
         return Entry(
             entry=name,
@@ -207,7 +221,7 @@ class _Reader:
         but symbols of their own (whose value is their alignment)."""
         for index in sorted({index for _, index in self._elf.relocations(f".text.{name}")}):
             symbol = self._elf.symbols[index]
-            if symbol.section < len(self._elf.by_index):
+            if isinstance(symbol.section, int) and symbol.section < len(self._elf.by_index):
                 section = self._elf.by_index[symbol.section]
                 if section.kind == SHARED_MEMORY and not section.name.startswith(".nv.shared."):
                     alignment = max(symbol.value, 1)
@@ -240,7 +254,7 @@ class _Reader:
         spills = decode_spills(annotations, self._content(f".text.{name}"))
         stores = sum(spill.size for spill in spills if spill.is_store)
         loads = sum(spill.size for spill in spills if not spill.is_store)
-        rows = self._lines.rows(name) if self._lines is not None and spills else ()
+        rows = self._rows(name) if spills else []
         return stores, loads, spills_by_line(spills, rows)
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,40 @@ def test_a_zstd_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path.write_bytes(struct.pack("<4sHHQ", b"\x50\xed\x55\xba", 1, 16, len(payload)) + payload)
     report = read_report(path)
     assert report.entries == ()
+
+
+def with_last_rows(program: bytes) -> bytes:
+    """A cubin whose last function in the line table has these instructions."""
+    data = (BINARIES / "lines_sm90a.cubin").read_bytes()
+    elf = read_elf(data)
+    offset, _ = max(elf.relocations(".debug_line"))
+    table = bytearray(elf.content(elf.sections[".debug_line"])[: offset + 8] + program)
+    struct.pack_into("<I", table, 0, len(table) - 4)
+    row = int.from_bytes(data[40:48], "little") + 64 * list(elf.by_index).index(
+        elf.sections[".debug_line"]
+    )
+    whole = bytearray(data) + table
+    struct.pack_into("<QQ", whole, row + 24, len(data), len(table))
+    return bytes(whole)
+
+
+def test_instructions_of_the_line_table_may_be_unknown_ones() -> None:
+    inlined = b"\0\x05\x90abcd"
+    report = read_cubin(with_last_rows(inlined + b"\x03\x29" + b"\x01"), "x.cubin")
+    assert report.warnings == ()
+    assert sorted(e.line or 0 for e in report.entries) == [15, 17, 42]
+
+
+@pytest.mark.parametrize("endless", [b"\x02", b"\0", b"\x03"], ids=["advance", "extended", "line"])
+def test_a_number_without_end_in_the_line_table_costs_one_kernel_its_line(endless: bytes) -> None:
+    start = time.process_time()
+    report = read_cubin(with_last_rows(endless + b"\xff" * (1 << 19)), "x.cubin")
+    assert time.process_time() - start < 2, "read as one number it takes 16 s"
+    assert rows(report) == rows(read_report(BINARIES / "lines_sm90a.cubin"))
+    assert [e.line is None for e in report.entries].count(True) == 1
+    (warning,) = report.warnings
+    assert "x.cubin: line table: offset 0x" in warning.message
+    assert "has no end" in warning.message
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
