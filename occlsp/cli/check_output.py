@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from occlsp import HOME
 from occlsp.analysis.baseline import Baseline, Change, Key, compare, of_rows, write
 from occlsp.analysis.findings import RULES, findings
 from occlsp.analysis.fixes import fixes
@@ -22,8 +23,6 @@ from occlsp.cli.check_text import print_findings, print_summary
 from occlsp.cli.diff import print_change
 from occlsp.cli.formats.located import Located, Region, region
 from occlsp.source.text import LineIndex
-
-HOME = "https://github.com/occlsp/occlsp"
 
 
 class Output:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 
 from lsprotocol import types
 
+from occlsp import HOME
 from occlsp.analysis.results import Edit, Finding, Severity
 from occlsp.server.client import Client
 from occlsp.source.text import LineIndex, PositionEncoding, Span
 
 SOURCE = "occlsp"
-DOCUMENTATION = "https://pypi.org/project/occlsp/#"
 SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
@@ -61,7 +61,7 @@ class Converter:
             message=finding.message,
             severity=SEVERITIES[finding.severity],
             code=finding.code,
-            code_description=types.CodeDescription(DOCUMENTATION + finding.code)
+            code_description=types.CodeDescription(f"{HOME}#{finding.code}")
             if self._client.code_description
             else None,
             source=SOURCE,
