@@ -6,6 +6,7 @@ is held in memory is one chunk. A bad line costs only itself.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -43,7 +44,11 @@ def _chunks(source: BinaryIO) -> Iterator[list[bytes]]:
     read = getattr(source, "read1", source.read)
     rest = b""
     too_long = False
+    first = True
     while chunk := read(CHUNK):
+        if first:
+            chunk = chunk.removeprefix(codecs.BOM_UTF8)  # some shells' pipes begin with it
+            first = False
         lines = (rest + chunk).split(b"\n")
         rest = lines.pop()
         if too_long and lines:

@@ -259,6 +259,11 @@ def test_what_a_line_can_say(changed: dict[str, Any], expected: dict[str, Any]) 
     assert (answer["reason"] is not None) == (answer["blocks_per_sm"] == 0)
 
 
+def test_a_byte_order_mark_before_the_first_line() -> None:
+    text = json.dumps(LINE).encode()
+    assert lines(b"\xef\xbb\xbf" + text, text) == [ANSWER, ANSWER]
+
+
 def test_best_of_lines() -> None:
     (answer, none) = lines(
         {"arch": "sm_86", "regs": 40, "dynamic_smem": "4*block"},
