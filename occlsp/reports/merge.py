@@ -109,7 +109,18 @@ def _with_spills(linked: Entry, compiled: Iterable[Entry]) -> Entry:
         spill_loads=compiled[0].spill_loads,
         spill_lines=compiled[0].spill_lines,
         stack=linked.stack if linked.origin == "binary" else compiled[0].stack,
+        barriers=_barriers(linked, compiled),
         file=linked.file or compiled[0].file,
         line=linked.line if linked.file else compiled[0].line,
         unit=linked.unit or compiled[0].unit,
     )
+
+
+def _barriers(linked: Entry, compiled: Iterable[Entry]) -> int | None:
+    """The linked entry's barriers; unknown where only nvlink's text tells a kernel that has none
+    itself of some: they may be its callees', but nvlink 13.5 tells such a kernel the number of the
+    kernel told before it (its code has no barrier, nor has the cubin's table)."""
+    told_by_text = linked.origin != "binary"
+    if told_by_text and linked.barriers and any(entry.barriers == 0 for entry in compiled):
+        return None
+    return linked.barriers

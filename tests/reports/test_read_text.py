@@ -219,6 +219,30 @@ def test_the_reserve_is_taken_off_where_nvlink_counts_it(
     assert entry.static_smem == 308
 
 
+def test_barriers_that_only_nvlink_tells_of_are_unknown(
+    read: Callable[[str | bytes], Report],
+) -> None:
+    """13.5's nvlink tells `none`, which has no barrier, the seven of the kernel before it."""
+    compiled = "".join(
+        f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
+        f"ptxas info    : Function properties for {name}\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        f"ptxas info    : Used 8 registers, used {barriers} barriers\n"
+        for name, barriers in (("nine", 7), ("none", 0))
+    )
+    linked = "".join(
+        f"nvlink info    : Function properties for '{name}':\n"
+        "nvlink info    : used 8 registers, used 7 barriers, 0 stack, 1024 bytes smem, "
+        "536 bytes cmem[0], 0 bytes lmem\n"
+        for name in ("nine", "none")
+    )
+    entries = read(compiled + linked).entries
+    assert [(e.entry, e.linked, e.barriers) for e in entries] == [
+        ("nine", True, 7),
+        ("none", True, None),
+    ]
+
+
 def test_warnings_that_change_what_numbers_mean() -> None:
     kinds = [(w.kind, w.entry) for w in read_report(FORMS / "maxrregcount.txt").warnings]
     assert kinds == [
