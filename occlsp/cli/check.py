@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +23,9 @@ Example:
   occlsp check src --compile --baseline occupancy.txt --format github
 """
 FailOn = Literal["error", "warning", "never"]
+UNUSABLE = 2
+INTERRUPTED = 130
+"""As a shell has it: 128 and the signal's number."""
 
 
 @click.command("check", cls=OneLineCommand, epilog=EXAMPLE)
@@ -141,38 +143,29 @@ def _run(
     write_to: Path | None,
 ) -> int:
     from occlsp.cli.check_output import Output
+    from occlsp.cli.check_progress import progress
     from occlsp.cli.check_project import projects
 
     output = Output(format_, before)
-    try:
-        for project in projects(request, _progress()):
+    is_short = is_interrupted = False
+    with progress() as show:
+        for project in projects(request, show):
             for problem in project.problems:
                 click.echo(f"occlsp check: {problem}", err=True)
+            is_short |= project.is_short
+            is_interrupted |= project.is_interrupted
             output.add(project)
-    except KeyboardInterrupt:
-        click.echo("occlsp check: interrupted; what follows is of what was read before", err=True)
-        output.finish()
-        output.print()
-        return 130
-    output.finish()
+    output.finish(is_whole=not is_interrupted)
     output.print()
+    if is_interrupted:
+        click.echo("occlsp check: interrupted; what is told is of what was read before", err=True)
+        return INTERRUPTED
     if write_to is not None:
         output.write_baseline(write_to)
-    return _status([one.finding.severity for one in output.located], fail_on)
+    status = _status([one.finding.severity for one in output.located], fail_on)
+    return status or (UNUSABLE if is_short else 0)
 
 
 def _status(severities: list[str], fail_on: FailOn) -> int:
     failing = {"error": {"error"}, "warning": {"error", "warning"}, "never": set()}[fail_on]
     return int(any(severity in failing for severity in severities))
-
-
-def _progress() -> Callable[[str], None]:
-    """One line on a terminal, written over."""
-    if not sys.stderr.isatty():
-        return lambda text: None
-
-    def show(text: str) -> None:
-        width = 78
-        sys.stderr.write(f"\r{text[-width:].ljust(width)}\r")
-
-    return show

@@ -57,11 +57,16 @@ class Output:
         self._origins.update(origins)
         self._snapshots.update(dict.fromkeys(origins, project.snapshot))
 
-    def finish(self) -> None:
-        """Compares with the baseline, when every project is in."""
+    def finish(self, *, is_whole: bool = True) -> None:
+        """Compares with the baseline, when every project is in. Where not all was read, what is
+        missing is not said to have vanished."""
         if self.before is None:
             return
-        self.changes = compare(self.before, self.after)
+        self.changes = [
+            change
+            for change in compare(self.before, self.after)
+            if is_whole or change.kind not in ("vanished", "renamed")
+        ]
         for found in regressions(self.changes, self._origins, self._snapshots):
             snapshot = next(s for s in self._snapshots.values() if s.sources.file(found.path))
             self._locate(snapshot, found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,16 +14,13 @@ from occlsp.analysis.findings import findings
 from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
+from occlsp.cli.check_sources import Progress, Read, read_sources, reader, text_of, walk
 from occlsp.config import Settings, Source, load, read_toml
 from occlsp.reports.facts import Report
 from occlsp.source.workspace import Workspace
 
-CUDA = frozenset({".cu", ".cuh"})
-OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
 MARKERS = ("occlsp.toml", ".git")
-MAX_BYTES = 16 << 20
 _OPTS_IN = re.compile(rb"MaxDynamicSharedMemorySize|MAX_DYNAMIC_SHARED_SIZE_BYTES")
-_LAUNCHES = re.compile(rb"__global__|<<<|LaunchKernel|cudaLaunch|FuncSetAttribute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +46,10 @@ class Project:
     paths: tuple[str, ...]
     problems: tuple[str, ...] = ()
     """What could not be read or compiled, one line each."""
+    is_short: bool = False
+    """Something that was asked about could not be read."""
+    is_interrupted: bool = False
+    """It holds what was read until then."""
 
 
 @dataclass(slots=True)
@@ -57,15 +57,20 @@ class _Problems:
     lines: list[str] = field(default_factory=list)
 
 
-def projects(
-    request: Request, progress: Callable[[str], None] = lambda text: None
-) -> Iterator[Project]:
-    """The roots that the paths lie in, each read as it is asked for."""
+def _quietly(text: str, done: int, total: int) -> None:
+    pass
+
+
+def projects(request: Request, progress: Progress = _quietly) -> Iterator[Project]:
+    """The roots that the paths lie in, each read as it is asked for; none after an interrupt."""
     roots: dict[Path, list[Path]] = {}
     for path in request.paths:
         roots.setdefault(root_of(path), []).append(path)
     for root, paths in roots.items():
-        yield _project(request, root, paths, progress)
+        project = _project(request, root, paths, progress)
+        yield project
+        if project.is_interrupted:
+            return
 
 
 def root_of(path: Path) -> Path:
@@ -78,36 +83,68 @@ def root_of(path: Path) -> Path:
     return folder
 
 
-def _project(
-    request: Request, root: Path, paths: Sequence[Path], progress: Callable[[str], None]
-) -> Project:
+def _project(request: Request, root: Path, paths: Sequence[Path], progress: Progress) -> Project:
     settings, problems = _settings(request, root)
-    workspace = Workspace(str(root), reader=_read)
-    wanted: list[str] = []
-    modified: dict[str, float] = {}
-    for path, text, time in _sources(paths, problems):
-        progress(f"reading {path}")
-        workspace.update(path, text, is_open=False)
-        wanted.append(path)
-        modified[path] = time
-    files = []
+    read = Read(Workspace(str(root), reader=text_of))
+    gathered = _Gathered()
+    is_interrupted = False
+    try:
+        read_sources(read, paths, request.jobs, progress)
+        _gather(request, root, settings, read, gathered, problems, progress)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    wanted = [path for path in read.modified if path in read.facts]
+    sources = Sources.of([SourceFile(read.facts[path]) for path in wanted], reader(read))
+    snapshot = Snapshot.of(settings=settings, trust="trusted").with_sources(sources)
     for path in wanted:
-        progress(f"analysing {path}")
-        files.append(SourceFile(workspace.facts(path)))
-    sources = Sources.of(files, _reader(workspace))
-    reports = _reports(request, root, wanted, settings, problems, progress)
-    snapshot = Snapshot.of(reports=(), settings=settings, trust="trusted").with_sources(sources)
-    for file in files:
-        history = snapshot.history.seen(file.facts, modified[file.facts.path])
+        history = snapshot.history.seen(read.facts[path], read.modified[path])
         snapshot = snapshot.with_history(history)
-    architectures = _architectures(request, root, settings, reports)
-    problems.lines += architectures.problems
+    architectures = gathered.architectures or choose(settings)
+    snapshot = snapshot.with_architectures(architectures).with_reports(tuple(gathered.reports))
+    if not is_interrupted:
+        snapshot = snapshot.with_measured(_measured(root, settings, problems))
+        snapshot = _with_opting_in(snapshot, root, read.workspace, wanted)
+    told = tuple(dict.fromkeys([*problems.lines, *read.problems]))
+    is_short = read.is_short or gathered.is_short
+    return Project(root, snapshot, tuple(wanted), told, is_short, is_interrupted)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Reports and architectures, as far as they were read and compiled."""
+
+    reports: list[Report] = field(default_factory=list)
+    architectures: Architectures | None = None
+    is_short: bool = False
+
+
+def _gather(
+    request: Request,
+    root: Path,
+    settings: Settings,
+    read: Read,
+    gathered: _Gathered,
+    problems: _Problems,
+    progress: Progress,
+) -> None:
+    wanted = [path for path in read.modified if path in read.facts]
+    reports = gathered.reports
+    for report in _reports(request, root, wanted, settings, progress):
+        reports.append(report)
+        if not report.entries:
+            problems.lines += [w.message for w in report.warnings if w.entry is None]
+    asked = [*request.reports, *([request.report_folder] if request.report_folder else [])]
+    if asked and not any(report.entries for report in reports):
+        gathered.is_short = True
+        names = ", ".join(map(str, asked))
+        problems.lines.append(
+            f"{names}: no kernel's numbers in it; build first, with `-Xptxas -v` in a log or "
+            "under `occlsp record --reports-dir`"
+        )
+    chosen = gathered.architectures = _architectures(request, root, settings, reports)
+    problems.lines += chosen.problems
     if request.compile:
-        reports += compiled(request, root, settings, architectures, wanted, problems, progress)
-    snapshot = snapshot.with_architectures(architectures).with_reports(tuple(reports))
-    snapshot = snapshot.with_measured(_measured(root, settings, problems))
-    snapshot = _with_opting_in(snapshot, root, workspace, wanted)
-    return Project(root, snapshot, tuple(wanted), tuple(dict.fromkeys(problems.lines)))
+        compiled(request, root, settings, chosen, wanted, reports, problems.lines, progress)
 
 
 def _with_opting_in(
@@ -120,9 +157,9 @@ def _with_opting_in(
     ):
         return snapshot
     sources = snapshot.sources
-    for file in _walk(root):
+    for file in walk(root):
         path = os.path.abspath(file)  # noqa: PTH100
-        text = None if path in sources.files else _read(path)
+        text = None if path in sources.files else text_of(path)
         if text is not None and _OPTS_IN.search(text):
             workspace.update(path, text, is_open=False)
             sources = sources.with_file(SourceFile(workspace.facts(path)))
@@ -141,62 +178,6 @@ def _settings(request: Request, root: Path) -> tuple[Settings, _Problems]:
     return loaded.settings, problems
 
 
-def _sources(paths: Iterable[Path], problems: _Problems) -> Iterator[tuple[str, bytes, float]]:
-    """The files to look at: (path, text, modified)."""
-    seen: set[str] = set()
-    for path in paths:
-        is_asked_for = path.is_file()
-        for file in [path] if is_asked_for else sorted(_walk(path)):
-            name = os.path.abspath(file)  # noqa: PTH100
-            if name in seen:
-                continue
-            seen.add(name)
-            try:
-                status = file.stat()
-                text = file.read_bytes() if status.st_size <= MAX_BYTES else None
-            except OSError as error:
-                problems.lines.append(f"{file}: {error.strerror}; it is left out")
-                continue
-            if text is None:
-                problems.lines.append(f"{file}: above {MAX_BYTES >> 20} MiB; it is left out")
-            elif is_asked_for or file.suffix in CUDA or _LAUNCHES.search(text):
-                yield name, text, status.st_mtime
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for directory, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            if Path(name).suffix in CUDA | OTHER:
-                yield Path(directory) / name
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        file = Path(path)
-        return file.read_bytes() if file.stat().st_size <= MAX_BYTES else None
-    except OSError:
-        return None
-
-
-def _reader(workspace: Workspace) -> Callable[[str], SourceFile | None]:
-    """Files with their text, the last few kept: findings of one file ask for it often."""
-    kept: dict[str, SourceFile] = {}
-
-    def read(path: str) -> SourceFile | None:
-        found = kept.get(path)
-        if found is None:
-            text = _read(path)
-            if text is None:
-                return None
-            if len(kept) > 64:
-                kept.clear()
-            found = kept[path] = SourceFile(workspace.facts(path), text)
-        return found
-
-    return read
-
-
 def _cached(wanted: Iterable[str]) -> Iterator[Report]:
     """What earlier compiles and recorded builds left in the user's cache."""
     from occlsp.reports.cache import Cache
@@ -208,30 +189,21 @@ def _cached(wanted: Iterable[str]) -> Iterator[Report]:
 
 
 def _reports(
-    request: Request,
-    root: Path,
-    wanted: Sequence[str],
-    settings: Settings,
-    problems: _Problems,
-    progress: Callable[[str], None],
-) -> list[Report]:
+    request: Request, root: Path, wanted: Sequence[str], settings: Settings, progress: Progress
+) -> Iterator[Report]:
     from occlsp.reports.discover import discover
     from occlsp.reports.read import read_report
 
     files = list(request.reports)
     if request.report_folder is not None:
         files += sorted(p for p in request.report_folder.rglob("*") if p.is_file())
-    found: list[Report] = []
-    if not files:
+    elif not files:
         files = list(discover(root, settings.reports).files)
-        found += _cached(wanted) if not request.compile else ()
-    for file in files:
-        progress(f"reading {file}")
-        report = read_report(file)
-        found.append(report)
-        if not report.entries:
-            problems.lines += [w.message for w in report.warnings if w.entry is None]
-    return found
+        if not request.compile:
+            yield from _cached(wanted)
+    for done, file in enumerate(files, 1):
+        progress(f"reading {file}", done, len(files))
+        yield read_report(file)
 
 
 def _measured(root: Path, settings: Settings, problems: _Problems) -> Measured:
@@ -280,14 +252,14 @@ def compiled(
     settings: Settings,
     architectures: Architectures,
     paths: Sequence[str],
-    problems: _Problems,
-    progress: Callable[[str], None],
-) -> list[Report]:
-    """The reports of the units compiled, `jobs` at a time."""
-    from occlsp.reports.compile_task import CompileRequest, compile_one
-    from occlsp.reports.worker import Control
+    reports: list[Report],
+    problems: list[str],
+    progress: Progress,
+) -> None:
+    """Adds the reports of the units compiled, `jobs` at a time, to `reports`."""
+    from occlsp.cli.check_compile import compile_all
+    from occlsp.reports.compile_task import CompileRequest
 
-    units = [path for path in paths if Path(path).suffix == ".cu"]
     asked = [
         CompileRequest(
             unit,
@@ -299,19 +271,8 @@ def compiled(
             timeout=settings.compile.timeout,
             slow=None,
         )
-        for unit in units
+        for unit in paths
+        if Path(unit).suffix == ".cu"
         for arch in architectures.names
     ]
-    found = []
-    with ThreadPoolExecutor(max(1, request.jobs)) as pool:
-        for one, result in zip(
-            asked, pool.map(lambda one: compile_one(one, Control()), asked), strict=True
-        ):
-            progress(f"compiled {one.unit} for {one.arch}")
-            if result.entries:
-                found.append(Report(result.unit, result.entries, result.warnings))
-            elif result.message is not None and result.status not in ("no-entry", "not-for-arch"):
-                problems.lines.append(
-                    f"{result.unit}: not compiled for {one.arch}: {result.message}"
-                )
-    return found
+    compile_all(asked, request.jobs, reports, problems, progress)

@@ -1,0 +1,157 @@
+"""The sources that `occlsp check` was asked about: found, parsed here, evaluated in parallel."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from occlsp.analysis.sources import SourceFile
+from occlsp.cli.check_pool import spread
+from occlsp.source.facts import FileFacts
+from occlsp.source.workspace import Workspace
+
+CUDA = frozenset({".cu", ".cuh"})
+OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
+MAX_BYTES = 16 << 20
+CHUNK = 8
+"""Files that one process evaluates at a time: neighbours, which share what they look at."""
+_LAUNCHES = re.compile(rb"__global__|<<<|LaunchKernel|cudaLaunch|FuncSetAttribute")
+Progress = Callable[[str, int, int], None]
+"""What is done, how many of how many."""
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read; short where it was interrupted."""
+
+    workspace: Workspace
+    facts: dict[str, FileFacts] = field(default_factory=dict)
+    modified: dict[str, float] = field(default_factory=dict)
+    """Seconds since the epoch, by path."""
+    problems: list[str] = field(default_factory=list)
+    is_short: bool = False
+    """Something that was asked about could not be read."""
+
+    def leave_out(self, path: object, why: str) -> None:
+        """Says that a file is missing from what was read."""
+        self.problems.append(f"{path}: {why}; it is left out")
+        self.is_short = True
+
+
+def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progress) -> None:
+    """Reads the sources at `paths` into `read`, which is of use however far this came."""
+    workspace = read.workspace
+    wanted: list[str] = []
+    for path, text, time in _found(paths, read):
+        progress(f"reading {path}", len(wanted), 0)
+        try:
+            workspace.update(path, text, is_open=False)
+        except Exception as error:  # a fault in one file costs that one
+            read.leave_out(path, _why(error))
+            continue
+        wanted.append(path)
+        read.modified[path] = time
+    chunks = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
+    for chunk, result in spread(_evaluate, chunks, jobs, _start, (workspace,)):
+        found = dict.fromkeys(chunk, str(result)) if isinstance(result, Exception) else result
+        for path in chunk:
+            facts = found[path]
+            if isinstance(facts, str):
+                read.leave_out(path, facts)
+            else:
+                read.facts[path] = facts
+        progress(f"analysing {chunk[-1]}", len(read.facts), len(wanted))
+
+
+_workspace = Workspace(reader=None)
+
+
+def _start(workspace: Workspace) -> None:
+    global _workspace
+    _workspace = workspace
+
+
+def _evaluate(paths: Sequence[str]) -> dict[str, FileFacts | str]:
+    return {path: _facts(path) for path in paths}
+
+
+def _facts(path: str) -> FileFacts | str:
+    try:
+        return _workspace.facts(path)
+    except Exception as error:
+        return _why(error)
+
+
+def _why(error: Exception) -> str:
+    return f"cannot be analysed ({type(error).__name__}: {error})"
+
+
+def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, bytes, float]]:
+    """The files to look at: (path, text, modified)."""
+    seen: set[str] = set()
+    for path in paths:
+        is_asked_for = not path.is_dir()
+        for file in [path] if is_asked_for else sorted(walk(path, read)):
+            name = os.path.abspath(file)  # noqa: PTH100
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                status = file.stat()
+                if not stat.S_ISREG(status.st_mode):  # a pipe would block
+                    read.leave_out(file, "not a file")
+                    continue
+                text = file.read_bytes() if status.st_size <= MAX_BYTES else None
+            except OSError as error:
+                read.leave_out(file, error.strerror or str(error))
+                continue
+            if text is None:
+                read.leave_out(file, f"above {MAX_BYTES >> 20} MiB")
+            elif is_asked_for or file.suffix in CUDA or _LAUNCHES.search(text):
+                yield name, text, status.st_mtime
+
+
+def walk(folder: Path, read: Read | None = None) -> Iterator[Path]:
+    """Sources below a folder, those without CUDA included; `read` hears of unreadable folders."""
+
+    def tell(error: OSError) -> None:
+        if read is not None:
+            read.leave_out(error.filename, error.strerror or str(error))
+
+    for directory, folders, names in os.walk(folder, onerror=tell):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            if Path(name).suffix in CUDA | OTHER:
+                yield Path(directory) / name
+
+
+def text_of(path: str) -> bytes | None:
+    """A file's bytes; None where it cannot be read or is too large."""
+    try:
+        file = Path(path)
+        return file.read_bytes() if file.stat().st_size <= MAX_BYTES else None
+    except OSError:
+        return None
+
+
+def reader(read: Read) -> Callable[[str], SourceFile | None]:
+    """Files with their text, the last few kept: findings of one file ask for it often."""
+    kept: dict[str, SourceFile] = {}
+
+    def file(path: str) -> SourceFile | None:
+        found = kept.get(path)
+        if found is None:
+            text = text_of(path)
+            if text is None:
+                return None
+            if len(kept) > 64:
+                kept.clear()
+            facts = read.facts.get(path) or read.workspace.facts(path)
+            found = kept[path] = SourceFile(facts, text)
+        return found
+
+    return file
