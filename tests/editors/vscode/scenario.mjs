@@ -308,9 +308,10 @@ async function explorerFrame(page) {
   }, "the explorer's page");
 }
 
+// Of this editor: others may be at work on the machine.
 function serverPids() {
   try {
-    const out = execFileSync("pgrep", ["-f", "--", "-m occlsp serve"], { encoding: "utf8" });
+    const out = execFileSync("pgrep", ["-f", "--", `${scratch}/.* -m occlsp serve`], { encoding: "utf8" });
     return out.trim().split("\n").filter(Boolean);
   } catch {
     return [];
