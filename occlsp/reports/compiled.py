@@ -76,6 +76,9 @@ class CompileResult:
     """When it was compiled, in seconds since the epoch."""
     attempts: tuple[Attempt, ...] = ()
     """Of a unit without compile commands: what was tried, the last with this outcome."""
+    lost: tuple[str, ...] = ()
+    """Of a device slice: the names of the kernels that do not compile. What was known of them
+    before stays valid as old numbers."""
     is_cached: bool = False
     """Answered from the cache; nothing ran."""
 

@@ -158,6 +158,8 @@ class _Slicer:
         """The result with what was left out of it."""
         dropped = cut.dropped if cut is not None else ()
         lost = "kernels that do not compile: " + ", ".join(dropped[:8]) if dropped else ""
+        if lost and first.errors:
+            lost += f" ({first.errors[0].text})"
         left_out = [
             f"{cut.cut_count} places cut that do not compile" if cut and cut.cut_count else "",
             f"missing: {', '.join(missing[:8])}" if missing else "",
@@ -183,6 +185,7 @@ class _Slicer:
         return replace(
             told,
             message=message if result.entries else result.message,
+            lost=dropped,
             warnings=(*result.warnings, *warnings),
         )
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from occlsp.analysis.entries import identifiers
 from occlsp.reports import toolchain
 from occlsp.reports.compile_task import FUNCTION, SLOW, CompileRequest
 from occlsp.reports.compiled import CompileResult
-from occlsp.reports.facts import Entry
+from occlsp.reports.facts import Entry, Report
 from occlsp.reports.jobs import Cause, Jobs, Outcome, Task
 from occlsp.server import tasks
 from occlsp.server.uris import CUDA_SUFFIXES
@@ -172,8 +173,9 @@ class Compiles:
         if result.has_numbers:
             sent = self._sent.get(result.unit)
             entries = result.entries if sent is None else _stamped(result.entries, sent)
-            report = replace(result.report, entries=entries)
-            folder.take_reports({tasks.cached_name(result.unit, result.arch): report})
+            name = tasks.cached_name(result.unit, result.arch)
+            entries += _kept(folder.reports.get(name), result)
+            folder.take_reports({name: replace(result.report, entries=entries)})
             self._session.refresh.news()
 
 
@@ -205,6 +207,16 @@ def _stamped(entries: tuple[Entry, ...], snapshot: Snapshot) -> tuple[Entry, ...
         if entry.file is not None and entry.line is not None
         else entry
         for entry in entries
+    )
+
+
+def _kept(before: Report | None, result: CompileResult) -> tuple[Entry, ...]:
+    """The old entries of kernels that did not compile now: their numbers stay, stale."""
+    new = {entry.entry for entry in result.entries}
+    return tuple(
+        entry
+        for entry in (before.entries if before is not None and result.lost else ())
+        if entry.entry not in new and not identifiers(entry.entry).isdisjoint(result.lost)
     )
 
 

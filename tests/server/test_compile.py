@@ -188,6 +188,24 @@ def test_a_header_is_compiled_as_part_of_what_includes_it(start: Start, source: 
 
 
 @pytest.mark.slow
+def test_a_kernel_that_does_not_compile_keeps_its_old_numbers(start: Start, source: Path) -> None:
+    """Also where the rest of the file still compiles."""
+    needs_nvcc()
+    source.write_text("__global__ void other(float *x) { *x = 1; }\n" + SOURCE)
+    client = start(options={"trusted": True, "arch": ["sm_90"]})
+    uri = client.open(source)
+    assert compile_now(client, uri)["ok"]
+    known = client.hints(uri)[1]
+    client.replace(uri, "*= factor", "*= misspelt")
+    client.save(uri)
+    answer = compile_now(client, uri)
+    assert "kernels that do not compile: scale" in answer["message"]
+    assert '"misspelt" is undefined' in answer["message"]
+    assert client.hints(uri)[1] == f"~{known}"
+    assert client.hints(uri)[0] == "8 regs"
+
+
+@pytest.mark.slow
 def test_what_if(start: Start, source: Path) -> None:
     needs_nvcc()
     client = start(options={"trusted": True, "arch": ["sm_90"]})
