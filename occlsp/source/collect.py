@@ -102,16 +102,22 @@ class Collector:
         """Launches as the file has them, by offset: for those that stand in a macro's arguments."""
         self.facts = FunctionFacts()
         self.seen: set[int] = set()
+        """Offsets in the file of what was collected."""
+        self.added: set[int] = set()
+        """The items collected by this collector itself, by identity."""
         self.depth = 0
         self.expanded: dict[int, list[Expansion]] = {}
 
     def has(self, item: RawLaunch | RawCall) -> bool:
         """Whether an item was collected."""
-        return item.span.start in self.seen
+        return id(item) in self.added or (
+            self.origin.expansion is None and item.span.start in self.seen
+        )
 
     def add(self, item: RawLaunch | RawCall, scope: StaticScope, *, guarded: bool) -> None:
         """One item with what is known where it stands."""
         expansion = self.origin.expansion
+        self.added.add(id(item))
         if expansion is None:
             self.seen.add(item.span.start)
         elif expansion.is_written(item.span.start):

@@ -143,7 +143,8 @@ def masked_text(syntax: FileSyntax, use: Use) -> str:
 def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
     """Uses of macros that launch something: by function, and those outside of any."""
     syntax, view = origin.syntax, origin.view
-    names = set(launching_macros(view))
+    launching = set(launching_macros(view))
+    names = set(launching)
     for other in view.indexes:
         names |= other.kernel_macros
     inside: dict[int, list[Use]] = {}
@@ -154,6 +155,9 @@ def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
             outside.append(use)
         elif use.span.start > syntax.functions[index].body.start:
             inside.setdefault(index, []).append(use)
+        elif use.name in launching:
+            # Without a semicolon it reads as the first word of the next function's head.
+            outside.append(use)
     written: dict[int, list[int]] = {}
     for launch in syntax.launches:
         if launch.function is not None and launch.in_macro is None:

@@ -119,6 +119,15 @@ class TestPreprocessor:
         assert (body.in_macro, body.kernel_known) == (True, False)
         assert (use.in_macro, use.kernel, use.block.value) == (False, "k", (96, 1, 1))
 
+    def test_a_function_that_a_macro_makes_launches_once(self) -> None:
+        found = facts(
+            "#define TEST(name) void name()\n"
+            "#define RUN(size) TEST(run##size) { k<<<1, size>>>(0); }\n"
+            "RUN(64)\nRUN(96)\nvoid after() {}\n"
+        )
+        made = [one.block.values for one in found.launches if not one.in_macro]
+        assert made == [((64, 1, 1),), ((96, 1, 1),)]
+
     def test_a_dispatching_macro(self) -> None:
         before = "#define SWITCH(c, N, ...) if (c) { constexpr int N = 64; __VA_ARGS__(); } \\\n"
         before += "  else { constexpr int N = 128; __VA_ARGS__(); }"
