@@ -9,6 +9,7 @@ A label has at most 30 characters and stands alone: where it is too long, parts 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from occlsp.analysis import join
 from occlsp.analysis.findings import fusable
@@ -74,14 +75,17 @@ def _launches(snapshot: Snapshot, path: str, span: Span | None, tooltips: bool) 
     facts = snapshot.sources.facts(path)
     if not snapshot.settings.hints.launches or facts is None:
         return
-    for launch in facts.launches:
-        if launch.inactive or launch.hip_only or not _is_in(launch.span.start, span):
-            continue
-        joined = join.of_launch(snapshot, LaunchSite(path, launch))
+    shown = (
+        launch
+        for launch in facts.launches
+        if not launch.inactive and not launch.hip_only and _is_in(launch.span.start, span)
+    )
+    for start, launches in groupby(shown, key=lambda launch: launch.span.start):
+        joined = join.of_place(snapshot, [LaunchSite(path, launch) for launch in launches])
         label = launch_label(snapshot, joined)
         if label:
             text = launch_text(snapshot, joined) if tooltips else ""
-            yield Hint(launch.span.start, label, text, "launch")
+            yield Hint(start, label, text, "launch")
 
 
 def _spills(snapshot: Snapshot, path: str, span: Span | None) -> Iterator[Hint]:

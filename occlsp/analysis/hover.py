@@ -11,7 +11,8 @@ from occlsp.analysis.gpus import gpu_on
 from occlsp.analysis.join import KernelJoin, LaunchJoin, Row
 from occlsp.analysis.results import Hover
 from occlsp.analysis.snapshot import Snapshot
-from occlsp.analysis.sources import KernelSite, LaunchSite
+from occlsp.analysis.sources import KernelSite, LaunchKey, LaunchSite
+from occlsp.analysis.templates import is_unused
 from occlsp.analysis.whatif import whatif_table
 from occlsp.analysis.words import block_text, instance_name, listing, number_range, size
 from occlsp.source.facts import Launch
@@ -27,7 +28,7 @@ def hover(snapshot: Snapshot, path: str, offset: int, *, picture: bool = False) 
     if place is None:
         return None
     if isinstance(place, LaunchSite):
-        joined = join.of_launch(snapshot, place)
+        joined = join.of_place(snapshot, _beside(snapshot, place))
         text = launch_text(snapshot, joined) + (_picture(snapshot, joined) if picture else "")
         launch = place.launch
         return Hover(Span(launch.callee_span.start, launch.config_span.end), text)
@@ -37,6 +38,14 @@ def hover(snapshot: Snapshot, path: str, offset: int, *, picture: bool = False) 
     if bounds is not None and bounds.span is not None and _holds(bounds.span, offset):
         return Hover(bounds.span, text)
     return Hover(place.kernel.name_span, text)
+
+
+def _beside(snapshot: Snapshot, site: LaunchSite) -> list[LaunchSite]:
+    """The launch with those that the same use of a macro makes."""
+    facts = snapshot.sources.facts(site.path)
+    start = site.launch.span.start
+    launches = facts.launches if facts is not None else (site.launch,)
+    return [LaunchSite(site.path, launch) for launch in launches if launch.span.start == start]
 
 
 def _picture(snapshot: Snapshot, joined: KernelJoin | LaunchJoin) -> str:
@@ -191,10 +200,10 @@ def _others(snapshot: Snapshot, rows: Sequence[Row]) -> list[str]:
 
 def _launches(snapshot: Snapshot, rows: Sequence[Row]) -> list[str]:
     """The known launches, where there are several."""
-    groups: dict[tuple[str, int], list[Row]] = {}
+    groups: dict[LaunchKey, list[Row]] = {}
     for row in rows:
         if row.launch is not None:
-            groups.setdefault((row.launch.path, row.launch.launch.span.start), []).append(row)
+            groups.setdefault(row.launch.key, []).append(row)
     if len(groups) < 2:
         return []
     named = [(_where(snapshot, group[0]), group) for group in groups.values()]
@@ -268,8 +277,7 @@ _WAY_TO_A_REPORT = {
 def _provenance(snapshot: Snapshot, kernel: KernelJoin, arch: str) -> str:
     entries = kernel.entries_on(arch)
     if not entries:
-        found = kernel.site.kernel
-        if found.is_template and not found.instantiations:
+        if is_unused(snapshot.sources, kernel.site):
             return "Nothing in view instantiates it, so the compiler makes no code of it"
         return f"No report of it for {arch}: {_WAY_TO_A_REPORT[snapshot.trust]}"
     age = snapshot.history.age(kernel.site.path, kernel.site.kernel, entries[0])

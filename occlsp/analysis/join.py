@@ -6,7 +6,7 @@ maximum of its launch bounds), with every configuration that it can have there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -118,8 +118,17 @@ class KernelJoin:
 
 def of_launch(snapshot: Snapshot, site: LaunchSite) -> LaunchJoin:
     """Everything that one launch may run. No rows for what is not meant for NVIDIA's GPUs."""
-    key = ("launch", site.path, site.launch.span.start)
-    return _kept(snapshot, key, lambda: _of_launch(snapshot, site))
+    return _kept(snapshot, ("launch", *site.key), lambda: _of_launch(snapshot, site))
+
+
+def of_place(snapshot: Snapshot, sites: Sequence[LaunchSite]) -> LaunchJoin:
+    """Launches that stand at one place as one: what a macro's use makes there."""
+    joins = [of_launch(snapshot, site) for site in sites]
+    if len(joins) == 1:
+        return joins[0]
+    kernels = {id(kernel.kernel): kernel for one in joins for kernel in one.kernels}
+    rows = tuple(row for one in joins for row in one.rows)
+    return LaunchJoin(sites[0], tuple(kernels.values()), rows)
 
 
 def of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:

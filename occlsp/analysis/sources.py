@@ -15,6 +15,7 @@ from occlsp.source.mask import mask
 from occlsp.source.text import LineIndex
 
 ANONYMOUS = "(anonymous namespace)"
+LaunchKey = tuple[str, int, tuple[str, ...], tuple[str, ...]]
 MOST_INCLUDED = 1500
 """Files that one file's includes are followed to."""
 
@@ -33,6 +34,14 @@ class LaunchSite:
 
     path: str
     launch: Launch
+
+    @property
+    def key(self) -> LaunchKey:
+        """What tells it from every other one: a macro's use can make several at one place."""
+        launch = self.launch
+        made = (launch.kernel, *launch.template_args)
+        sizes = (launch.grid.text, launch.block.text, launch.dynamic_smem.text)
+        return self.path, launch.span.start, made, sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ class Sources:
     """Calls that may be for any kernel are under the empty name."""
     read: Callable[[str], SourceFile | None] = _nothing
     """A file's text where `files` holds the facts alone; must not block for long."""
-    _resolved: dict[tuple[str, int], tuple[KernelSite, ...]] = field(
+    _resolved: dict[LaunchKey, tuple[KernelSite, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _launches: dict[tuple[str, int], tuple[LaunchSite, ...]] = field(
@@ -157,7 +166,7 @@ class Sources:
 
     def launched(self, site: LaunchSite) -> tuple[KernelSite, ...]:
         """The kernels that a launch may run: one where it is known, none where none is in view."""
-        key = (site.path, site.launch.span.start)
+        key = site.key
         found = self._resolved.get(key)
         if found is None:
             names = launched_names(site.launch)

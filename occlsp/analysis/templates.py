@@ -1,4 +1,4 @@
-"""Whether anything in view can instantiate the template that a launch is in.
+"""Whether anything in view can instantiate a template: a kernel, or what a launch is in.
 
 A template that nobody instantiates is never compiled, so that nothing in it can fail. Its name
 has to stand somewhere else than at its definition: in its own file, or in one that includes it.
@@ -8,12 +8,35 @@ from __future__ import annotations
 
 import re
 
-from occlsp.analysis.sources import LaunchSite, SourceFile, Sources
+from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile, Sources
 from occlsp.source.text import Span
 
 MOST_READ = 200
 """Including files that are looked into; with more, one is taken to name the template."""
 _FUNCTION_TEMPLATE = re.compile(rb"template\s*<")
+
+
+_PASTED = re.compile(rb"\w+(?:\s*##\s*\w+)+")
+_FRAGMENT = re.compile(rb"\w{4,}")
+"""Part of a pasted name that is not in many names."""
+
+
+def is_unused(sources: Sources, site: KernelSite) -> bool:
+    """Whether a kernel is a template that nothing in view can instantiate: no launch, no mention
+    of its name, and no macro that may paste it together."""
+    kernel = site.kernel
+    if not kernel.is_template or kernel.instantiations or kernel.template_arguments is not None:
+        return False
+    if sources.launches_by_name.get(kernel.name):
+        return False
+    file = sources.file(site.path)
+    if file is None:
+        return False
+    name = kernel.name.encode()
+    pasted = (part for use in _PASTED.findall(file.masked) for part in _FRAGMENT.findall(use))
+    if any(part in name for part in pasted):
+        return False
+    return not _is_named(sources, site.path, file, kernel.name, kernel.span)
 
 
 def may_run(sources: Sources, site: LaunchSite) -> bool:

@@ -84,9 +84,9 @@ def test_min_blocks_above_what_an_sm_holds() -> None:
         """
 __global__ void __launch_bounds__(1024, 2) fits(float* p) { p[0] = 1; }
 __global__ void __launch_bounds__(1024, 3) k(float* p) { p[0] = 1; }
-//                                         ^ warning min-blocks-unmet: the launch bounds ask for 3 blocks per SM, but sm_90 can hold 2 of 1024 threads: the compiler ignores the request; ask for at most 2, or leave it out
+//                                         ^ warning min-blocks-unmet: the launch bounds ask for 3 blocks per SM, but sm_90 holds at most 2 blocks of 1024 threads: the compiler ignores the request; ask for at most 2, or leave it out
 __global__ void __launch_bounds__(32, 40) many(float* p) { p[0] = 1; }
-//                                        ^^^^ warning min-blocks-unmet: the launch bounds ask for 40 blocks per SM, but sm_90 can hold 32: the compiler
+//                                        ^^^^ warning min-blocks-unmet: the launch bounds ask for 40 blocks per SM, but sm_90 holds at most 32 blocks: the compiler
 """
     )
 
@@ -131,6 +131,30 @@ void run(float* p, int n) { open<<<8, 256, 40 * 1024>>>(p); open<<<8, 256, n>>>(
     )
 
 
+def test_min_blocks_of_a_bound_that_only_the_instantiation_knows() -> None:
+    """The bound is at least the block that is launched, so the compiler ignores the request."""
+    check(
+        """
+template <class T, int THREADS> __global__ void __launch_bounds__(THREADS, 12) k(T* p) { p[0] = 1; }
+//                                                                             ^ warning min-blocks-unmet: the launch bounds ask for 12 blocks per SM, but sm_75 holds at most 8 blocks of the 128 threads that are launched: the compiler ignores the request; ask for at most 8, or leave it out
+template <class T, int M> void run(T* p) { k<T, M><<<8, 128>>>(p); }
+template void run<float, 128>(float*);
+""",
+        arch=["sm_75"],
+    )
+
+
+def test_min_blocks_above_the_barriers() -> None:
+    check(
+        """
+__global__ void __launch_bounds__(64, 12) k(float* p) { p[0] = 1; }
+//                                        ^ warning min-blocks-unmet: the launch bounds ask for 12 blocks per SM, but barriers admit 4 on sm_90: registers
+""",
+        entry("_Z1kPf", 32, barriers=16),
+        settings={"diagnostics": {"severity": {"low-occupancy": "off"}}},
+    )
+
+
 def test_low_occupancy_names_the_lever_that_gains_most() -> None:
     check(
         """
@@ -166,6 +190,22 @@ __global__ void k(float* p) {
 void run(float* p) { k<<<8, 128>>>(p); }
 """,
         entry("_Z1kPf", 255),
+    )
+
+
+def test_a_template_that_a_function_template_or_a_macro_launches_is_not_unused() -> None:
+    check(
+        """
+template <class T> __global__ void nobody(T* p) { p[0] = 1; }
+//                                 ^^^^^^ hint no-report: no report of `nobody` for sm_90; nothing in view instantiates it
+template <class T> __global__ void deduced(T* p) { p[0] = 1; }
+//                                 ^^^^^^^ hint no-report: no report of `deduced` for sm_90; compile the file
+template <class T> void run(T* p) { deduced<<<4, 64>>>(p); }
+template <class T> __global__ void sum_f32_kernel(T* p) { p[0] = 1; }
+//                                 ^^^^^^^^^^^^^^ hint no-report: no report of `sum_f32_kernel` for sm_90; compile the file
+#define LAUNCH(type) sum_##type##_kernel<float><<<4, 64>>>(p)
+""",
+        settings={"diagnostics": {"severity": {"no-report": "hint"}}},
     )
 
 

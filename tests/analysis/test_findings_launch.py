@@ -346,9 +346,43 @@ void run(float* p) {
     k<<<4, 20>>>(p);
     k<<<4, dim3(10, 10)>>>(p);
 //   ^^^^^^^^^^^^^^^^^^^^^ hint partial-warp: 100 threads per block (10 × 10) fill 3 warps
+    k<<<4, 63>>>(p);
+//   ^^^^^^^^^^^ hint partial-warp: 63 threads per block fill 1 warp and 31 lanes of another: 1 lane idle; 64 would fill them
 }
 """
     )
+
+
+def test_a_size_that_stands_for_an_error_is_none() -> None:
+    """Callers of a function that returns -1 where there is no size look for it."""
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+static int power(unsigned n) { if (n <= 32) return 32; else if (n <= 64) return 64; return -1; }
+void run(float* p, unsigned n) {
+    int threads = power(n);
+    dim3 block(threads, 1, 1);
+    if (threads == 32) k<<<4, block>>>(p);
+    k<<<4, -1>>>(p);
+//   ^^^^^^^^^^^ error block-too-large: 4294967295 threads per block
+}
+"""
+    )
+
+
+def test_launches_that_one_macro_makes_are_one_finding() -> None:
+    made = check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+#define TEST(name) void name##_test(float* p)
+#define BOTH(size) TEST(k##size) { k<<<4, size>>>(p); k<<<4, (size) + 1>>>(p); }
+BOTH(2048)
+//^^^^ error block-too-large: 2048 threads
+void after() {}
+"""
+    )
+    (found,) = findings(made, PATH)
+    assert [one.message.split(",")[0] for one in found.related] == ["2049 threads per block"]
 
 
 def test_tail_effect() -> None:

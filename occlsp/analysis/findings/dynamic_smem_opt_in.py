@@ -17,6 +17,8 @@ from occlsp.analysis.results import Related
 from occlsp.analysis.words import size
 
 WITHOUT = 48 * 1024
+LONGEST = 60
+"""Characters of an expression that is shown as it is."""
 
 
 def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
@@ -37,10 +39,31 @@ def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
         launch,
         judgement,
         f"{_need(case)} of shared memory per block, above the 48 KiB that a kernel has without "
-        f"opting in; call cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, "
-        f"…) for it before the launch{judgement.extent}",
+        f"opting in{judgement.extent}; before the launch, call "
+        f"{opting_in_call(_named(launch, row), _bytes(launch, case))}",
         arch=None,
     )
+
+
+def opting_in_call(kernel: str, bytes_text: str) -> str:
+    """The call that opts a kernel, as the source names it, into so many bytes."""
+    attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+    return f"cudaFuncSetAttribute({kernel}, {attribute}, {bytes_text})"
+
+
+def _named(launch: LaunchJoin, row: Row) -> str:
+    """The instantiation as the launch names it; "<…>" where it leaves the arguments to the
+    compiler."""
+    name = row.site.kernel.name
+    args = launch.site.launch.template_args
+    if args:
+        return f"{name}<{', '.join(args)}>"
+    return f"{name}<…>" if row.site.kernel.is_template else name
+
+
+def _bytes(launch: LaunchJoin, case: Case) -> str:
+    text = " ".join(launch.site.launch.dynamic_smem.text.split())
+    return text if 0 < len(text) <= LONGEST else str(case.dynamic_smem)
 
 
 def fails(row: Row, case: Case) -> bool:

@@ -46,12 +46,21 @@ def _unmet(scene: Scene, kernel: KernelJoin, arch: str) -> str | None:
     if held is not None and asked > held:
         size = f" of {threads} threads" if held < limits(arch).blocks_per_sm else ""
         return (
-            f"{request}, but {arch} can hold {held}{size}: the compiler ignores the request; "
-            + (way_out)
+            f"{request}, but {arch} holds at most {plural(held, 'block')}{size}: the compiler "
+            f"ignores the request; {way_out}"
         )
-    resident, limiter = max(map(resident_without_registers, _rows(kernel, arch)))
+    row = max(_rows(kernel, arch), key=resident_without_registers)
+    resident, limiter = resident_without_registers(row)
+    if limiter in ("warps", "blocks"):
+        # The bound is not known, but it is no less than the block that is launched.
+        threads = min(case.threads for case in row.cases)
+        return (
+            f"{request}, but {arch} holds at most {plural(resident, 'block')} of the {threads} "
+            f"threads that are launched: the compiler ignores the request; {way_out}"
+        )
+    verb = "admit" if limiter == "barriers" else "admits"
     return (
-        f"{request}, but {LONG[limiter]} admits {resident} on {arch}: registers are held down for "
+        f"{request}, but {LONG[limiter]} {verb} {resident} on {arch}: registers are held down for "
         f"nothing; {way_out}"
     )
 
@@ -122,8 +131,8 @@ def resident_without_registers(row: Row) -> tuple[int, str]:
 def _is_all(kernel: KernelJoin, arch: str) -> bool:
     """Whether the rows on `arch` are all the launches in view, with every value known."""
     rows = kernel.on(arch)
-    launched = {row.launch.launch.span for row in rows if row.launch is not None}
-    if len(launched) != len(kernel.launches):
+    launched = {row.launch.key for row in rows if row.launch is not None}
+    if len(launched) != len({launch.key for launch in kernel.launches}):
         return False
     return all(row.is_covered and row.is_shown for row in rows)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import KernelJoin
+from occlsp.analysis.templates import is_unused
 from occlsp.analysis.words import listing
 
 
@@ -19,7 +20,7 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
     missing = [arch for arch in scene.snapshot.architectures.names if not kernel.entries_on(arch)]
     if not missing or not found.is_definition:
         return
-    if found.is_template and not found.instantiations:
+    if is_unused(scene.snapshot.sources, kernel.site):
         why = "nothing in view instantiates it"
     else:
         why = "compile the file, or keep a log of your build with `-Xptxas -v`"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from occlsp.analysis.findings import block_too_large
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import LaunchJoin
-from occlsp.analysis.words import block_text
+from occlsp.analysis.words import block_text, plural
 from occlsp.source.facts import Triple
 
 WARP = 32
@@ -28,8 +28,9 @@ def check(scene: Scene, launch: LaunchJoin) -> Iterator[Draft]:
     full = -(-threads // WARP) * WARP
     yield Draft(
         launch.site.launch.config_span,
-        f"{threads} threads per block{shape} fill {threads // WARP} warps and {threads % WARP} "
-        f"lanes of another: {_idle(worst)} lanes idle; {full} would fill them",
+        f"{threads} threads per block{shape} fill {plural(threads // WARP, 'warp')} and "
+        f"{plural(threads % WARP, 'lane')} of another: {plural(_idle(worst), 'lane')} idle; "
+        f"{full} would fill them",
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby, islice
 
 from occlsp.analysis.findings import (
     block_shape,
@@ -25,8 +27,8 @@ from occlsp.analysis.findings import (
     tail_effect,
     zero_occupancy,
 )
-from occlsp.analysis.findings.rule import RANK, Draft, Rule, Scene, finding
-from occlsp.analysis.results import Finding, Severity
+from occlsp.analysis.findings.rule import MOST_RELATED, RANK, Draft, Rule, Scene, finding
+from occlsp.analysis.results import Finding, Related, Severity
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import AttributeSite, LaunchSite
 from occlsp.analysis.templates import may_run
@@ -62,9 +64,22 @@ def findings(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
     key = ("findings", path)
     found: tuple[Finding, ...] | None = snapshot.memo.get(key)
     if found is None:
-        found = tuple(sorted(_findings(snapshot, path), key=lambda f: (f.span, f.code)))
+        found = _joined(sorted(_findings(snapshot, path), key=lambda f: (f.span, f.code)))
         snapshot.memo[key] = found
     return found
+
+
+def _joined(found: list[Finding]) -> tuple[Finding, ...]:
+    """One finding a place: a macro's use can make several launches. The worst is told, the
+    others are related to it."""
+    joined = []
+    for _, group in groupby(found, key=lambda one: (one.span, one.code)):
+        worst, *others = sorted(group, key=lambda one: RANK[one.severity])
+        messages = dict.fromkeys(one.message for one in others if one.message != worst.message)
+        related = (Related(worst.path, worst.span, message) for message in messages)
+        more = tuple(islice(related, MOST_RELATED))
+        joined.append(replace(worst, related=(*worst.related, *more)) if more else worst)
+    return tuple(joined)
 
 
 def severity_of(rule: Rule, settings: Settings) -> SeverityName:

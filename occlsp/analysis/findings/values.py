@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 from occlsp.source.facts import Triple, Value, Value3
 
+ERROR_CODES = frozenset({-1, 2**32 - 1})
+"""-1, and what `dim3` makes of it."""
 Verdict = tuple[str, bool]
 """The message, and whether it is certain."""
 
@@ -15,7 +17,7 @@ def triples(values: Iterable[Value3], problem: Callable[[Triple], str | None]) -
     problems: list[str | None] = []
     for value in values:
         if value.values:
-            problems += [problem(triple) for triple in value.values]
+            problems += [problem(triple) for triple in _sizes(value.values)]
         elif value.min is not None and any(least is not None for least in value.min):
             x, y, z = (1 if least is None else max(1, least) for least in value.min)
             found = problem((x, y, z))
@@ -23,6 +25,13 @@ def triples(values: Iterable[Value3], problem: Callable[[Triple], str | None]) -
         else:
             problems.append(None)
     return _verdict(problems)
+
+
+def _sizes(triples_: tuple[Triple, ...]) -> tuple[Triple, ...]:
+    """Without those that are a function's -1 for "no such size", which callers look for: others
+    of the values are sizes."""
+    sizes = tuple(triple for triple in triples_ if not ERROR_CODES.intersection(triple))
+    return sizes or triples_
 
 
 def numbers(values: Iterable[Value], problem: Callable[[int], str | None]) -> Verdict | None:

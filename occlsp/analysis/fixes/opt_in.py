@@ -92,10 +92,7 @@ def _insertion(file: SourceFile, site: LaunchSite, bytes_text: str) -> tuple[Edi
     launch = site.launch
     statement = launch.statement_span or launch.config_span
     kernel = places.text(file, Span(launch.callee_span.start, launch.config_span.start)).strip()
-    call = (
-        f"cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
-        f"{bytes_text});"
-    )
+    call = f"{dynamic_smem_opt_in.opting_in_call(kernel, bytes_text)};"
     line = file.lines.line_span(file.lines.line_of(statement.start))
     before = file.masked[line.start : statement.start].decode("latin-1")
     newline = "\r\n" if file.text[line.end : line.end + 2] == b"\r\n" else "\n"
