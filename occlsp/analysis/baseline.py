@@ -249,19 +249,32 @@ def _judged(before: Mark, after: Mark) -> tuple[list[str], list[str]]:
             worse.append(said)
         elif after.spill_bytes < before.spill_bytes:
             better.append(said)
-    if worse + better and before.registers != after.registers:
-        (worse or better).append(f"registers {_text(before.registers)} → {_text(after.registers)}")
-    if worse + better and before.block != after.block:
-        (worse or better).append(f"block {_text(before.block)} → {_text(after.block)}")
+    if worse + better:
+        (worse or better).extend(_causes(before, after))
     return worse, better
 
 
-def _differences(before: Mark, after: Mark) -> list[str]:
-    names = ["registers", "static_smem", "dynamic_smem", "block", "blocks_per_sm", "occupancy"]
+def _causes(before: Mark, after: Mark) -> list[str]:
+    """What may have moved the occupancy, as far as it differs."""
+    said = {
+        "registers": (before.registers, after.registers),
+        "static shared memory": (before.static_smem, after.static_smem),
+        "dynamic shared memory": (before.dynamic_smem, after.dynamic_smem),
+        "block": (before.block, after.block),
+    }
     return [
-        f"{name.replace('_', ' ')} {_text(getattr(before, name))} → {_text(getattr(after, name))}"
-        for name in names
-        if getattr(before, name) != getattr(after, name)
+        f"{name} {_text(old)} → {_text(new)}" for name, (old, new) in said.items() if old != new
+    ]
+
+
+def _differences(before: Mark, after: Mark) -> list[str]:
+    """All that differs, where it is neither worse nor better."""
+    results = {
+        "blocks per SM": (before.blocks_per_sm, after.blocks_per_sm),
+        "occupancy": (before.occupancy, after.occupancy),
+    }
+    return _causes(before, after) + [
+        f"{name} {_text(old)} → {_text(new)}" for name, (old, new) in results.items() if old != new
     ]
 
 

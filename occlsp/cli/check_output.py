@@ -20,7 +20,7 @@ from occlsp.cli.check_baseline import regressions, write_baseline
 from occlsp.cli.check_project import Project
 from occlsp.cli.check_rows import finding_json, row_json, rows
 from occlsp.cli.check_text import print_findings, print_summary
-from occlsp.cli.diff import print_change
+from occlsp.cli.diff import change_json, print_change
 from occlsp.cli.formats.located import Located, Region, region
 from occlsp.source.text import LineIndex
 
@@ -78,10 +78,12 @@ class Output:
     def print(self) -> None:
         """On standard output."""
         if self.format == "json":
-            document = {
+            document: dict[str, Any] = {
                 "findings": [finding_json(one) for one in self.located],
                 "kernels": self.kernels,
             }
+            if self.before is not None:
+                document["changes"] = [change_json(change) for change in self.changes]
             click.echo(json.dumps(document, indent=1))
         elif self.format == "sarif":
             from occlsp.cli.formats.sarif import sarif

@@ -36,7 +36,7 @@ def command(before: Path, after: Path, as_json: bool) -> None:
 
     changes = compare(_read(before), _read(after))
     if as_json:
-        document = {"changes": [_json(change) for change in changes]}
+        document = {"changes": [change_json(change) for change in changes]}
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     elif not changes:
         click.echo("nothing changed")
@@ -72,7 +72,8 @@ def _read(path: Path) -> Baseline:
     return baseline
 
 
-def _json(change: Change) -> dict[str, object]:
+def change_json(change: Change) -> dict[str, object]:
+    """A change as `--json` has it."""
     return {
         "kind": change.kind,
         **change.key._asdict(),
