@@ -8,6 +8,8 @@ Sources in order, later wins: defaults, `occlsp.toml` at the workspace root, the
 from __future__ import annotations
 
 import sys
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -145,8 +147,16 @@ def read_toml(path: Path) -> tuple[Source | None, str | None]:
         return None, f"{path}: {error}; the file is ignored"
 
 
-def load(sources: list[Source]) -> Loaded:
-    """Merges sources, later wins. A bad key or value costs itself alone and is told."""
+Check = Callable[[str], str | None]
+"""What is wrong with a name that a setting holds, and what is accepted."""
+
+
+def load(sources: list[Source], checks: Mapping[str, Check] | None = None) -> Loaded:
+    """Merges sources, later wins. A bad key or value costs itself alone and is told.
+
+    `checks` judge the names in the settings under their dotted keys: the text, each of a list,
+    each key of a table.
+    """
     known = keys(Settings)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -159,8 +169,12 @@ def load(sources: list[Source]) -> Loaded:
             if problem is not None:
                 problems.append(problem)
                 continue
-            if isinstance(value, str) and _takes_list(known[key]):
-                value = [value]
+            value, wrong = _checked(key, value, known, (checks or {}).get(key))
+            problems += [f"{source.name}: {text}" for text in wrong]
+            if not value and wrong:
+                continue
+            if isinstance(value, dict):
+                value = {**values.get(key, {}), **value}
             values[key] = value
             origins[key] = source.name
     return Loaded(msgspec.convert(_nest(values), Settings), origins, tuple(problems))
@@ -199,11 +213,58 @@ def _problem(source: Source, key: str, value: Any, known: dict[str, Any]) -> str
         return f"{source.name}: `{key}` is not taken from a workspace; set it in the editor"
     if isinstance(value, str) and _takes_list(known[key]):
         value = [value]
+    if isinstance(value, dict):
+        value = {}  # its items are judged one by one
     try:
         msgspec.convert(value, known[key])
     except msgspec.ValidationError as error:
-        return f"{source.name}: `{key}`: {error}"
+        return f"{source.name}: `{key}`: {error}{_choices(known[key])}"
     return None
+
+
+def _checked(
+    key: str, value: Any, known: dict[str, Any], check: Check | None
+) -> tuple[Any, list[str]]:
+    """The value without what is wrong in it, and what that is."""
+    if isinstance(value, str) and _takes_list(known[key]):
+        value = [value]
+    wrong: list[str] = []
+
+    def is_good(name: str, place: str) -> bool:
+        problem = check(name) if check is not None else None
+        if problem is not None:
+            wrong.append(f"`{place}`: {problem}")
+        return problem is None
+
+    if isinstance(value, str):
+        return (value if is_good(value, key) else None), wrong
+    if isinstance(value, list):
+        return [one for one in value if is_good(one, key)], wrong
+    if isinstance(value, dict):
+        kept = {}
+        kind = typing.get_args(_bare(known[key]))[1]
+        for name, item in value.items():
+            if item is None or not is_good(name, f"{key}.{name}"):
+                continue
+            try:
+                kept[name] = msgspec.convert(item, kind)
+            except msgspec.ValidationError as error:
+                wrong.append(f"`{key}.{name}`: {error}{_choices(kind)}")
+        return kept, wrong
+    return value, wrong
+
+
+def _choices(kind: Any) -> str:
+    """The values that a setting of fixed choices accepts."""
+    kind = _bare(kind)
+    if typing.get_origin(kind) is not Literal:
+        return ""
+    return f"; accepted are {', '.join(map(str, typing.get_args(kind)))}"
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its annotations."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
 
 
 def _takes_list(kind: Any) -> bool:

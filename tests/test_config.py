@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from occlsp.analysis.checks import CHECKS
 from occlsp.config import Settings, Source, load, read_toml
 
 
@@ -49,7 +50,10 @@ def test_dotted_keys_and_one_architecture_as_text() -> None:
         ("gpu = 4", "occlsp.toml: `gpu`: Expected `str | null`, got `int`"),
         ('[compile]\nmode = "always"', "occlsp.toml: `compile.mode`: Invalid enum value 'always'"),
         ("compile = 3", "occlsp.toml: unknown setting `compile`"),
-        ('[diagnostics.severity]\nspills = "loud"', "`diagnostics.severity`: Invalid enum value"),
+        (
+            '[diagnostics.severity]\nspills = "loud"',
+            "`diagnostics.severity.spills`: Invalid enum value 'loud'; accepted are error, warning",
+        ),
         ("trusted = true", "`trusted` is not taken from a workspace"),
         ('[compile]\nnvcc = "/tmp/nvcc"', "`compile.nvcc` is not taken from a workspace"),
     ],
@@ -59,6 +63,34 @@ def test_a_bad_value_costs_itself_alone_and_is_told(tmp_path: Path, text: str, s
     assert loaded.settings == Settings(reports=("*.log",))
     assert len(loaded.problems) == 1
     assert said in loaded.problems[0]
+
+
+def test_severities_are_single_settings() -> None:
+    """A bad one costs itself alone, and an editor's leaves the project's others."""
+    project = Source(
+        "occlsp.toml", {"diagnostics": {"severity": {"spills": "bad", "partial-warp": "off"}}}
+    )
+    editor = Source("settings", {"diagnostics": {"severity": {"no-report": "hint"}}})
+    loaded = load([project, editor])
+    assert loaded.settings.diagnostics.severity == {"partial-warp": "off", "no-report": "hint"}
+    assert len(loaded.problems) == 1
+
+
+def test_names_that_nobody_knows() -> None:
+    values = {
+        "arch": ["sm_91", "sm_80"],
+        "gpu": "Nope",
+        "diagnostics": {"severity": {"nosuch": "off", "spills": "off"}},
+    }
+    loaded = load([Source("occlsp.toml", values)], CHECKS)
+    assert loaded.settings.arch == ("sm_80",)
+    assert loaded.settings.gpu is None
+    assert loaded.settings.diagnostics.severity == {"spills": "off"}
+    for key, problem in zip(
+        ("arch", "gpu", "diagnostics.severity.nosuch"), loaded.problems, strict=True
+    ):
+        assert problem.startswith(f"occlsp.toml: `{key}`: unknown ")
+        assert "; known are " in problem
 
 
 def test_a_broken_file_names_its_path_and_place(tmp_path: Path) -> None:

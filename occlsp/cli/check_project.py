@@ -10,6 +10,7 @@ from pathlib import Path
 
 from occlsp.analysis.advice.matching import Measured
 from occlsp.analysis.architecture import Architectures, choose
+from occlsp.analysis.checks import CHECKS
 from occlsp.analysis.findings import findings
 from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
 from occlsp.analysis.snapshot import Snapshot
@@ -173,7 +174,7 @@ def _settings(request: Request, root: Path) -> tuple[Settings, _Problems]:
         problems.lines.append(problem)
     flags = {"arch": list(request.arch) or None, "gpu": request.gpu}
     sources = [*([found] if found is not None else []), Source("command line", flags)]
-    loaded = load(sources)
+    loaded = load(sources, CHECKS)
     problems.lines += loaded.problems
     return loaded.settings, problems
 

@@ -94,6 +94,7 @@ def examine(root: Path, *, may_run: bool) -> list[Item]:
 
 
 def _settings(root: Path) -> tuple[list[Item], Settings]:
+    from occlsp.analysis.checks import CHECKS
     from occlsp.config import Settings as Defaults
     from occlsp.config import load, read_toml
 
@@ -105,7 +106,7 @@ def _settings(root: Path) -> tuple[list[Item], Settings]:
     if source is None:
         found = f"no {path.name}: the defaults, and what the editor sets"
         return [Item("settings", "note", found)], Defaults()
-    loaded = load([source])
+    loaded = load([source], CHECKS)
     items = [Item("settings", "ok", f"{path}: {', '.join(loaded.origins) or 'nothing set'}")]
     items += [
         Item("settings", "wrong", text, "see the README's settings") for text in loaded.problems

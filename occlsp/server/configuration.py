@@ -80,6 +80,7 @@ class Configuration:
         }
 
     def _merge(self, folder: str, said: dict[str, Any]) -> FolderSettings:
+        from occlsp.analysis.checks import CHECKS
         from occlsp.config import Source, load, read_toml
 
         path = Path(folder) / TOML
@@ -88,7 +89,7 @@ class Configuration:
         sources: list[Source] = [] if file is None else [file]
         sources.append(Source("initializationOptions", self._options))
         sources.append(Source("settings", said))
-        loaded = load(sources)
+        loaded = load(sources, CHECKS)
         text = _read(path)
         problems = [] if problem is None else [Problem(_place(text or b"", problem), problem)]
         for message in loaded.problems:
