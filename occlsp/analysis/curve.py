@@ -69,7 +69,7 @@ def _svg(points: Points, block: int, share: float) -> bytes:
         y_labels=[0, 50, 100],
         value_formatter=lambda value: f"{value:g}",
     )
-    chart.add("occupancy in percent", list(points))
+    chart.add("occupancy in percent", list(points), show_dots=False)
     chart.add("now", [{"value": (block, share)}], dots_size=5)
     svg: bytes = chart.render(disable_xml_declaration=False)
     return svg

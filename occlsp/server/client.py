@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-PASS_OVER = frozenset({"Visual Studio Code", "VSCodium", "code-server", "Neovim"})
+VSCODE = frozenset({"Visual Studio Code", "VSCodium", "code-server"})
+PASS_OVER = VSCODE | {"Neovim"}
 """Clients that pass over a notification that they do not know without a word to the user."""
 
 
@@ -28,6 +29,8 @@ class Client:
     resolves_tooltips: bool = False
     code_lenses: bool = False
     markdown: bool = False
+    pictures: bool = False
+    """Shows `data:` images in hovers; no capability tells, so that the name has to."""
     code_action_literals: bool = False
     preferred_actions: bool = False
     disabled_actions: bool = False
@@ -52,6 +55,7 @@ class Client:
             return get_capability(capabilities, path) is not None
 
         formats = get_capability(capabilities, "text_document.hover.content_format") or ()
+        markdown = types.MarkupKind.Markdown in formats
         return cls(
             name=params.client_info.name if params.client_info else "",
             pulls_diagnostics=has("text_document.diagnostic")
@@ -68,7 +72,10 @@ class Client:
             in (get_capability(capabilities, "text_document.inlay_hint.resolve_support.properties")
                 or ()),
             code_lenses=has("text_document.code_lens"),
-            markdown=types.MarkupKind.Markdown in formats,
+            markdown=markdown,
+            pictures=markdown
+            and params.client_info is not None
+            and params.client_info.name in VSCODE,
             code_action_literals=has("text_document.code_action.code_action_literal_support"),
             preferred_actions=can("text_document.code_action.is_preferred_support"),
             disabled_actions=can("text_document.code_action.disabled_support"),

@@ -121,6 +121,9 @@ def test_answers_have_what_the_client_shows(start: Start, project: Path, editor:
         assert "limited by" in resolved["tooltip"]["value"]
     kind = "plaintext" if editor == "emacs" else "markdown"
     assert answers["hover"]["contents"]["kind"] == kind
+    picture = "![Occupancy by block size](data:image/svg+xml;base64,"
+    shows_pictures = editor == "vscode"
+    assert (picture in client.hover(uri, "tile<<<")) == shows_pictures
     disabled = [action for action in answers["actions"] if "disabled" in action]
     assert editor != "emacs" or not disabled
     edits = [action["edit"] for action in answers["actions"] if "edit" in action]

@@ -13,7 +13,8 @@ def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
     view = ls.session.view(params.text_document.uri)
     if view is None:
         return None
-    found = analyse(view.snapshot, view.path, view.offset(params.position))
+    offset = view.offset(params.position)
+    found = analyse(view.snapshot, view.path, offset, picture=ls.client.pictures)
     if found is None:
         return None
     kind = types.MarkupKind.Markdown if ls.client.markdown else types.MarkupKind.PlainText

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types
 
 from occlsp.server.server import Server
+
+WARM_AFTER = 2.0
+"""Seconds after the start, when what was opened first has been answered."""
 
 
 def initialized(ls: Server, params: types.InitializedParams) -> None:
@@ -12,6 +17,20 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
     from occlsp.server.setup import preload
 
     ls.session.start(preload)
+    if ls.client.pictures:
+        ls.spawn(_warm_pictures())
+
+
+async def _warm_pictures() -> None:
+    """Loads what draws pictures, in a thread, before the first hover asks for one."""
+    await asyncio.sleep(WARM_AFTER)
+    await asyncio.to_thread(_load_pictures)
+
+
+def _load_pictures() -> None:
+    from occlsp.analysis.curve import warm
+
+    warm()
 
 
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
