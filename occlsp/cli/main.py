@@ -7,6 +7,7 @@ import importlib
 import click
 
 from occlsp import __version__
+from occlsp.cli.usage import one_line
 
 COMMANDS = {
     "serve": ("occlsp.cli.serve", "Run the language server on standard input and output."),
@@ -26,6 +27,18 @@ COMMANDS = {
 
 
 class _LazyGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise one_line(error, ctx) from None
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise one_line(error, ctx) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -40,7 +53,14 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="occlsp")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """CUDA occupancy from the compiler's own numbers, in the editor and in CI."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -17,6 +17,12 @@ class Unusable(click.ClickException):
         click.echo(f"occlsp: {self.format_message()}", file=file, err=file is None)
 
 
+def one_line(error: click.UsageError, ctx: click.Context) -> Unusable:
+    """A usage error as one line, with where to read on."""
+    path = (error.ctx or ctx).command_path
+    return Unusable(f"{error.format_message().rstrip('.')}; see {path} --help")
+
+
 class OneLineCommand(click.Command):
     """A command whose usage errors are one line."""
 
@@ -25,5 +31,4 @@ class OneLineCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            message = error.format_message().rstrip(".")
-            raise Unusable(f"{message}; see {ctx.command_path} --help") from None
+            raise one_line(error, ctx) from None
