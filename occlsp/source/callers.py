@@ -19,7 +19,6 @@ from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import relevant_positions
 from occlsp.source.resolve import parameter_value
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
@@ -34,6 +33,8 @@ MAX_CALLS = 64
 Given = tuple[dict[str, Binding], dict[str, Abstract]]
 _UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NOT_ASKED = unknown("it decides nothing")
 _INTERNAL = re.compile(rb"\bstatic\b")
 
 
@@ -55,6 +56,9 @@ class Callers:
         """Functions that all of what may call them is in view of, and nothing does."""
         self.evaluations: dict[tuple[str, int], dict[int, Call] | None] = {}
         self.wanted: dict[str, frozenset[str]] = {}
+        self.deciding: dict[tuple[str, str], frozenset[str]] = {}
+        """The names that decide what a function launches, by its file and name: arguments of
+        other names are not evaluated. Without an entry, all are."""
 
     def bindings(self, origin: Origin, index: int) -> Given | None:
         """What all callers give; None where they are not all known, or there are none."""
@@ -157,6 +161,28 @@ class Callers:
             self.evaluations[key] = self.followed(origin, index, sites)
         return self.evaluations[key]
 
+    def followed_names(self, origin: Origin, function: Function, names: set[str]) -> None:
+        """Takes in which names decide what a function launches, where that is all they decide."""
+        others = self.names(origin) - {function.name}
+        pattern = b"|".join(re.escape(name.encode()) for name in sorted(others))
+        if others and re.search(
+            rb"\b(?:" + pattern + rb")\b", origin.syntax.code[slice(*function.body)]
+        ):
+            return  # its parameters may decide what those launch that it calls
+        key = (origin.path, function.name)
+        self.deciding[key] = self.deciding.get(key, frozenset()) | names
+
+    def decided_by(self, origin: Origin, site: Site) -> list[bool]:
+        """Which arguments of a call may decide a launch."""
+        name = origin.syntax.code[site.start : site.span.end].split(b"(")[0].split(b"<")[0].strip()
+        names = self.deciding.get((origin.path, name.decode("latin-1")))
+        functions = [f for f in origin.syntax.functions if f.name.encode() == name]
+        if names is None or len(functions) != 1:
+            return [True] * len(site.arguments)
+        parameters = [p.name for p in functions[0].parameters]
+        parameters += [None] * (len(site.arguments) - len(parameters))
+        return [name is None or name in names for name in parameters[: len(site.arguments)]]
+
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
         """`template void f<64>(…);` says what one instantiation is."""
         code = origin.syntax.code
@@ -185,16 +211,22 @@ class Callers:
                 parameters[parameter.name] = (parameter.type, value)
         events = {site.start - base: site for site in sites}
         names: set[str] = set()
+        decided: dict[int, list[bool]] = {}
         for site in sites:
-            for argument in (*site.arguments, *(Expr(t, site.span) for t in site.template)):
-                names |= set(re.findall(r"[A-Za-z_]\w*", argument.text))
-        relevant_positions(text, names)
+            asked = decided[site.start] = self.decided_by(origin, site)
+            texts = [
+                one.text for one, is_asked in zip(site.arguments, asked, strict=True) if is_asked
+            ]
+            names.update(_WORD.findall(" ".join((*texts, *site.template))))
         found: dict[int, Call] = {}
 
         def handle(event: int, scope: FlowScope, state: State) -> None:
             site = events[event]
             template = tuple(_binding(argument, scope) for argument in site.template)
-            values = tuple(evaluate_text(e, scope, origin.path) for e in site.arguments)
+            values = tuple(
+                evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
+                for one, is_asked in zip(site.arguments, decided[site.start], strict=True)
+            )
             found[site.start] = Call(template, values)
 
         interpreter = Interpreter(

@@ -80,6 +80,8 @@ class FunctionFacts:
 
     launches: list[Launch] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """The names in its body that decide them."""
 
     def add(self, other: FunctionFacts) -> None:
         """Takes in what another function contributes."""
@@ -175,7 +177,7 @@ class Collector:
             if items:
                 text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
                 inner = set().union(*(_names(item) for item in items))
-                relevant_positions(text, inner)
+                relevant_positions(text, inner, (), self.origin.view.assigns_argument)
                 names |= inner
         return names
 
@@ -433,9 +435,10 @@ def _names(item: RawLaunch | RawCall) -> set[str]:
     """The names that decide what an item is: of its configuration, callee and arguments."""
     texts = [e.text for e in item.arguments] if isinstance(item, RawCall) else []
     if isinstance(item, RawLaunch):
-        texts = [item.callee.text, *(e.text for e in item.config)]
-        if item.api != "<<<>>>":
-            texts += [e.text for e in item.arguments]
+        texts = [item.callee.text, *(e.text for e in item.config[:3])]
+        texts += [e.text for e in item.template_args]
+        if item.api in _CONFIGURED:
+            texts += [e.text for e in item.arguments[:1]]
     return {word for text in texts for word in WORDS.findall(text)}
 
 
@@ -473,3 +476,4 @@ def follow(
         interpreter.state.types.update(state.types)
         interpreter.state.guarded = state.guarded
     interpreter.run()
+    collector.facts.names |= interpreter.names

@@ -147,7 +147,6 @@ def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
 
 
 LAUNCHES = re.compile(r"<<<|Launch(?:Cooperative)?Kernel|FuncSet(?:Attribute|CacheConfig)")
-_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
 def launching_macros(view: View) -> frozenset[str]:
@@ -156,17 +155,14 @@ def launching_macros(view: View) -> frozenset[str]:
     if not direct:
         return frozenset()
     found = set(direct)
-    for _ in range(4):
-        more = {
-            name
-            for index in view.indexes
-            for name, defines in index.defines.items()
-            if name not in found
-            and any(not found.isdisjoint(_NAMES.findall(d.body.text)) for d in defines)
-        }
-        if not more:
-            break
-        found |= more
+    pending = list(direct)
+    while pending:
+        word = pending.pop()
+        for index in view.indexes:
+            for name in index.macros_naming(word):
+                if name not in found:
+                    found.add(name)
+                    pending.append(name)
     return frozenset(found)
 
 

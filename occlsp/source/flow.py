@@ -19,7 +19,7 @@ from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.lexer import tokenize
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import relevant_positions
+from occlsp.source.relevance import last_that_counts, relevant_positions
 from occlsp.source.state import Body, FlowScope, State, join_states
 from occlsp.source.values import (
     Abstract,
@@ -62,7 +62,9 @@ class Interpreter(Variables):
             self.state.variables[name] = value
             self.state.types[name] = kind
         self.names = names
-        self.positions = relevant_positions(self.text, names)
+        self.positions: list[int] = []
+        self.until = len(body.text)
+        """What stands behind decides nothing that is asked for."""
         self.steps = 0
         self.declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]] = [{}]
         self.breaks: list[list[State]] = []
@@ -73,12 +75,21 @@ class Interpreter(Variables):
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
+        known = self.known_names()
+        if self.events and self.returns is None:
+            self.until = last_that_counts(self.text, self.events[-1])
+        self.positions = relevant_positions(
+            self.text, self.names, known, self.view.assigns_argument, self.until
+        )
         try:
             found = st.read(self.text)
         except (st.Unreadable, RecursionError):
             self.unreadable()
             return
-        self.sequence(found)
+        for statement in found:
+            if statement.start >= self.until:
+                break
+            self.sequence((statement,))
 
     def unreadable(self) -> None:
         self.failed = True
@@ -100,7 +111,9 @@ class Interpreter(Variables):
             self.statement(statement)
 
     def statement(self, node: st.Statement) -> None:
-        skipped = isinstance(node, st.Loop | st.Switch | st.Choice)
+        skipped = not isinstance(node, st.Simple | st.Block)
+        if isinstance(node, st.If):
+            skipped = _ENDS.search(self.text, node.start, node.end) is None
         if skipped and not self.touches(node.start, node.end):
             return
         match node:
@@ -221,18 +234,17 @@ class Interpreter(Variables):
         guarded = self.state.guarded
         parts = self.text[node.head[0] : node.head[1]].split(";")
         entry_parts = parts[0] if len(parts) == 3 else ""
-        if len(parts) == 3:
-            self.fire(node.head[0], node.head[0] + len(parts[0]))
-            self.effect(node.head[0], node.head[0] + len(parts[0]))
-        else:
-            self.fire(*node.head)
-            self.effect(*node.head)
-        known = self.counted(parts, node) if len(parts) == 3 else None
+        first = (node.head[0], node.head[0] + len(parts[0])) if len(parts) == 3 else node.head
+        if self.touches(*first):
+            self.fire(*first)
+            self.effect(*first)
+        is_asked = self.touches(*node.head)
+        known = self.counted(parts, node) if len(parts) == 3 and is_asked else None
         entry = self.state.fork()
         self.havoc(node.head[0] + len(entry_parts), node.end)
         if known is not None:
             self.state.variables[known[0]] = known[1]
-        elif len(parts) == 3:
+        elif len(parts) == 3 and is_asked:
             start = node.head[0] + len(parts[0]) + 1
             self.assume(self.condition(start, start + len(parts[1])), holds=True, guard=False)
         self.breaks.append([])
@@ -311,8 +323,9 @@ class Interpreter(Variables):
 
     def simple(self, node: st.Simple) -> None:
         text = self.text
+        ends = _EXITS.match(text, node.start, node.end) is not None
         if node.jump is None and not self.touches(node.start, node.end):
-            if _EXITS.match(text, node.start, node.end):
+            if ends:
                 self.state.reachable = False
             elif "using" in text[node.start : node.end] or "typedef" in text[node.start : node.end]:
                 self.local_alias(text[node.start : node.end])
@@ -330,6 +343,8 @@ class Interpreter(Variables):
             return
         self.fire(start, node.end, node.lambdas)
         self.effect(start, node.end)
+        if ends:
+            self.state.reachable = False
 
     def jump(self, node: st.Simple) -> None:
         if node.jump in ("return", "co_return"):
@@ -389,6 +404,10 @@ class Interpreter(Variables):
             index += 1
 
 
+_ENDS = re.compile(
+    r"\b(?:return|co_return|goto|break|continue|throw|_?exit|abort|terminate|quick_exit|using|typedef)\b"
+)
+"""What makes a branch matter that changes nothing: it may not go on, or names a type."""
 _EXITS = re.compile(r"\s*(?:std::)?(?:exit|abort|terminate|_exit|quick_exit)\s*\(")
 _LABEL = re.compile(r"\s*(?!default\b|public\b|private\b)[A-Za-z_]\w*\s*:(?!:)")
 

@@ -41,7 +41,7 @@ MAX_CACHED = 160
 
 def tokenize(text: str) -> tuple[Token, ...]:
     """The tokens of `text`; characters that start none are skipped."""
-    return _short(text) if len(text) <= MAX_CACHED else _tokenize(text)
+    return _short(text) if len(text) <= MAX_CACHED else _long(text)
 
 
 def _tokenize(text: str) -> tuple[Token, ...]:
@@ -54,6 +54,7 @@ def _tokenize(text: str) -> tuple[Token, ...]:
 
 
 _short = lru_cache(maxsize=8192)(_tokenize)
+_long = lru_cache(maxsize=16)(_tokenize)
 
 
 def spelled(tokens: Sequence[Token]) -> str:

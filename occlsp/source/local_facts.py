@@ -75,28 +75,45 @@ def local_facts(
     origin = Origin(path, syntax, view)
     found = FunctionFacts()
     inside, outside = macro_uses(origin)
-    for index, launches, calls in by_function(syntax, inside):
+    groups = by_function(syntax, inside)
+    first: dict[int | None, FunctionFacts] = {}
+    """Of functions that are read anew, before their callers are asked."""
+    for index, launches, calls in groups:
         if index is None:
-            found.add(function_facts(origin, None, launches, calls, no_callers(origin)))
+            first[None] = function_facts(origin, None, launches, calls, no_callers(origin))
             continue
         function = syntax.functions[index]
-        conditions = texts(function.conditions)
-        known = reuse.find("functions", function.span, conditions)
+        known = reuse.find("functions", function.span, texts(function.conditions))
         if known is None:
             within = inside.get(index, [])
             facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
-            asks = wants_callers(facts, function) or (function.is_template and bool(facts.launches))
-            given = callers.bindings(origin, index) if asks else None
-            if given is not None:
-                bound = known_callers(given)
-                facts = function_facts(origin, index, launches, calls, bound, within)
+            first[index] = facts
+        else:
+            assert isinstance(known.facts, FunctionFacts)
+            kept.functions[function.span] = known
+            facts = known.facts
+        callers.followed_names(origin, function, facts.names)
+    for index, launches, calls in groups:
+        if index is None:
+            found.add(first[None])
+            continue
+        function = syntax.functions[index]
+        if index in first:
+            facts, asks = first[index], False
+            if wants_callers(facts, function) or (function.is_template and facts.launches):
+                asks = True
+                given = callers.bindings(origin, index)
+                if given is not None:
+                    bound, within = known_callers(given), inside.get(index, [])
+                    facts = function_facts(origin, index, launches, calls, bound, within)
             if function.is_template and (path, index) in callers.uncalled:
                 unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
-                facts = FunctionFacts(unused, facts.attributes)
-            known = Kept(facts, conditions, function.name, asks)
-        assert isinstance(known.facts, FunctionFacts)
-        kept.functions[function.span] = known
-        found.add(known.facts)
+                facts = FunctionFacts(unused, facts.attributes, facts.names)
+            conditions = texts(function.conditions)
+            kept.functions[function.span] = Kept(facts, conditions, function.name, asks)
+        known_facts = kept.functions[function.span].facts
+        assert isinstance(known_facts, FunctionFacts)
+        found.add(known_facts)
     for use in outside:
         for expansion in expand(use, masked_text(syntax, use), view, wrapped=False):
             kernels += namespace_expansion(origin, expansion, found)

@@ -15,6 +15,10 @@ from occlsp.source.view import Callable_, View
 MAX_FOLLOWED = 6
 """How deep calls of such functions are followed."""
 
+_ASKED = re.compile(
+    r"\breturn\b[^;]*|\b(?:if|while|switch|for)\b[^{}]*?(?:;[^{};]*;[^{}]*?)?(?=[;{}]|\Z)"
+)
+"""What is returned, and the conditions that decide which is."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -33,7 +37,7 @@ def followed(view: View, path: str, item: Callable_, scope: StaticScope) -> Abst
         scope.template,
         parameters,
         [],
-        set(_WORD.findall(text)),
+        set(_WORD.findall(" ".join(_ASKED.findall(text)))),
         lambda event, inner, state: None,
     )
     interpreter.returns = []

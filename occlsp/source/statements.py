@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_NESTING = 150
 
@@ -108,6 +109,7 @@ class Unreadable(Exception):
     """Brackets that do not match, or nesting without end."""
 
 
+@lru_cache(maxsize=32)
 def read(text: str) -> tuple[Statement, ...]:
     """The statements of a body's text, without its braces. Raises `Unreadable`."""
     reader = _Reader(text)

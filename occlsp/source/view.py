@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -14,6 +14,7 @@ from occlsp.source.facts import TemplateParameter
 from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.relevance import assigns_parameter
 from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
 
 MAX_FUNCTION = 3_000
@@ -76,6 +77,17 @@ class FileIndex:
     class_templates: dict[str, tuple[TemplateParameter, ...]] = field(default_factory=dict)
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
+    _naming: dict[str, set[str]] | None = None
+
+    def macros_naming(self, word: str) -> Collection[str]:
+        """The macros of this file whose bodies name a word."""
+        if self._naming is None:
+            self._naming = {}
+            for name, defines in self.defines.items():
+                for define in defines:
+                    for other in _NAME.findall(define.body.text):
+                        self._naming.setdefault(other, set()).add(name)
+        return self._naming.get(word, ())
 
     def exports(self) -> bytes:
         """Digest of what others see of this file: changed when their facts may change."""
@@ -140,7 +152,7 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_CALLED = re.compile(rb"([A-Za-z_]\w{3,})\s*[(<]")
+_CALLED = re.compile(rb"\b([A-Za-z_]\w{3,})\b\s*[(<]")
 
 
 def called_names(syntax: FileSyntax) -> frozenset[str]:
@@ -293,6 +305,14 @@ class View:
             ]
             self._cached[key] = found
         return found
+
+    def assigns_argument(self, name: str) -> bool:
+        """Whether a macro of this name gives what it is handed a value."""
+        return any(
+            assigns_parameter(item.define.parameters, item.define.body.text)
+            for item in self._definitions(name)
+            if item.define.parameters
+        )
 
     def constants(self, name: str) -> list[tuple[str, Constant]]:
         """Constants and enumerators of this name that some branch of `#if` declares."""
