@@ -148,14 +148,15 @@ class Sources:
         return self.read(path) or file
 
     def kernels_of(self, path: str) -> tuple[KernelSite, ...]:
-        """The kernels written in one file: definitions, and declarations of what has none."""
+        """The kernels written in one file: definitions, and declarations of what has none. One
+        in a macro's body is none of them: the uses of the macro are."""
         facts = self.facts(path)
         if facts is None:
             return ()
         return tuple(
             KernelSite(path, kernel)
             for kernel in facts.kernels
-            if kernel.is_definition or not self._has_definition(kernel)
+            if not kernel.in_macro and (kernel.is_definition or not self._has_definition(kernel))
         )
 
     def _has_definition(self, kernel: Kernel) -> bool:

@@ -16,6 +16,7 @@ from occlsp.reports.facts import Entry, Report
 from occlsp.reports.jobs import Cause, Jobs, Outcome, Task
 from occlsp.server import tasks
 from occlsp.server.uris import CUDA_SUFFIXES
+from occlsp.source.facts import Kernel
 from occlsp.source.text import LineIndex
 
 if TYPE_CHECKING:
@@ -194,20 +195,31 @@ def _is_unit(path: str) -> bool:
 def _stamped(entries: tuple[Entry, ...], snapshot: Snapshot) -> tuple[Entry, ...]:
     """The entries with the fingerprints of the kernels that they were compiled from, so that
     an edit that changes nothing leaves them fresh."""
-    by_line: dict[tuple[str, int], str] = {}
+    by_line: dict[tuple[str, int], list[Kernel]] = {}
     for path in {entry.file for entry in entries if entry.file is not None}:
         file = snapshot.sources.file(path)
         if file is None or not file.text:
             continue
         index = LineIndex(file.text)
         for kernel in file.facts.kernels:
-            by_line[path, index.line_of(kernel.name_span.start) + 1] = kernel.fingerprint
+            line = index.line_of(kernel.name_span.start) + 1
+            by_line.setdefault((path, line), []).append(kernel)
     return tuple(
-        replace(entry, fingerprint=by_line.get((entry.file, entry.line)) or entry.fingerprint)
+        _stamped_by(entry, by_line.get((entry.file, entry.line), []))
         if entry.file is not None and entry.line is not None
         else entry
         for entry in entries
     )
+
+
+def _stamped_by(entry: Entry, kernels: list[Kernel]) -> Entry:
+    """The entry with the fingerprint of its kernel among those of its line, if one alone fits."""
+    if len(kernels) > 1:
+        names = identifiers(entry.entry)
+        kernels = [kernel for kernel in kernels if kernel.name in names]
+    if len(kernels) != 1:
+        return entry
+    return replace(entry, fingerprint=kernels[0].fingerprint or entry.fingerprint)
 
 
 def _kept(before: Report | None, result: CompileResult) -> tuple[Entry, ...]:

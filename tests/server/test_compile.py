@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client import Client
+from client import ALL, Client
 
 Start = Callable[..., Client]
 
@@ -203,6 +203,21 @@ def test_a_kernel_that_does_not_compile_keeps_its_old_numbers(start: Start, sour
     assert '"misspelt" is undefined' in answer["message"]
     assert client.hints(uri)[1] == f"~{known}"
     assert client.hints(uri)[0] == "8 regs"
+
+
+@pytest.mark.slow
+def test_kernels_on_one_line_are_told_apart(start: Start, source: Path) -> None:
+    needs_nvcc()
+    overloads = "__global__ void c(float *x) { *x = 2; } __global__ void c(int *x) { *x = 2; }\n"
+    source.write_text(
+        "__global__ void a(float *x) { *x = 1; } __global__ void b(float *x) { *x = 2; }\n"
+        + overloads
+    )
+    client = start(options={"trusted": True, "arch": ["sm_90"]})
+    uri = client.open(source)
+    assert compile_now(client, uri)["ok"]
+    found = client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, **ALL})
+    assert [hint["label"] for hint in found] == ["8 regs"] * 4
 
 
 @pytest.mark.slow
