@@ -75,6 +75,8 @@ def command(
     for project in projects(request):
         for problem in project.problems:
             click.echo(f"occlsp fuse: {problem}", err=True)
+        if project.is_interrupted:
+            raise click.Abort
         question = Question(project, overrides, compile_commands, verify)
         found += judged(question)
     if as_json:
