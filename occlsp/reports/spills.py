@@ -17,8 +17,8 @@ from occlsp.reports.facts import LineSpills
 _SPILL = 1
 """The annotation's type for a spill instruction."""
 _STORE_LOCAL, _LOAD_LOCAL = 0x387, 0x983
-_WIDTHS = {4: 4, 5: 8, 6: 16}
-"""Bytes that an instruction moves, by its width field."""
+_WIDTHS = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
+"""Bytes that an instruction moves, by its width field: 8 and 16 bits have a signed form each."""
 FIRST_ARCH = 70
 """Instructions are 16 bytes, encoded like this, from Volta on."""
 

@@ -16,6 +16,7 @@ __global__ void __launch_bounds__(512, 2) spill_floats(float *o, const float *i,
 __global__ void __launch_bounds__(1024, 1) spill_doubles(double *o, const double *i, int n) { churn<double, 60>(o, i, n); }
 __global__ void __launch_bounds__(256, 4) spill_ints(int *o, const int *i, int n) { churn<int, 100>(o, i, n); }
 __global__ void __launch_bounds__(512, 2) spill_a_little(float *o, const float *i, int n) { churn<float, 66>(o, i, n); }
+__global__ void __launch_bounds__(1024, 2) spill_shorts(short *o, const short *i, int n) { churn<short, 60>(o, i, n); }
 __global__ void __launch_bounds__(128) no_spill(float *o, const float *i, int n) { churn<float, 60>(o, i, n); }
 
 struct alignas(16) Quad {
