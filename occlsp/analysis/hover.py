@@ -31,7 +31,8 @@ def hover(snapshot: Snapshot, path: str, offset: int, *, picture: bool = False) 
         joined = join.of_place(snapshot, _beside(snapshot, place))
         text = launch_text(snapshot, joined) + (_picture(snapshot, joined) if picture else "")
         launch = place.launch
-        return Hover(Span(launch.callee_span.start, launch.config_span.end), text)
+        start = min(launch.callee_span.start, launch.span.start)
+        return Hover(Span(start, launch.config_span.end), text)
     kernel = join.of_kernel(snapshot, place)
     text = kernel_text(snapshot, kernel) + (_picture(snapshot, kernel) if picture else "")
     bounds = place.kernel.launch_bounds
@@ -64,13 +65,14 @@ def _shown(snapshot: Snapshot, joined: KernelJoin | LaunchJoin) -> Row | None:
 
 
 def place_at(snapshot: Snapshot, path: str, offset: int) -> KernelSite | LaunchSite | None:
-    """The launch (from its callee to the end of its configuration) or the kernel (its name or
-    launch bounds) at an offset."""
+    """The launch (its callee, configuration, or the name of the API that launches) or the kernel
+    (its name or launch bounds) at an offset."""
     facts = snapshot.sources.facts(path)
     if facts is None:
         return None
     for launch in facts.launches:
-        if _holds(launch.config_span, offset) or _holds(launch.callee_span, offset):
+        places = (launch.config_span, launch.callee_span, launch.span)
+        if any(_holds(span, offset) for span in places):
             return LaunchSite(path, launch)
     for kernel in facts.kernels:
         bounds = kernel.launch_bounds
@@ -255,7 +257,7 @@ def _unknown_kernel(kernel: KernelJoin, arch: str) -> str:
         known.append(f"{size(max(static))} static shared memory")
     said = f" on {arch}: {', '.join(known)}" if known else ""
     if kernel.launches:
-        why = "of none of its launches the block size is known"
+        why = "no launch of it has a block size that is known"
     else:
         why = "no launch of it is in view, and it has no launch bounds"
     return f"**{kernel.site.kernel.name}**{said}; no occupancy: {why}"

@@ -225,6 +225,22 @@ void run(float* p) {
     )
 
 
+def test_the_opting_in_call_is_written_out() -> None:
+    check(
+        """
+extern __shared__ float s[];
+template <int N> __global__ void stage(float* p) { p[0] = s[N]; }
+template <class T> __global__ void deduced(T* p) { p[0] = s[0]; }
+void run(float* p) {
+    stage<64><<<8, 256, 16384 * sizeof(float)>>>(p);
+//           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 64 KiB of shared memory per block, above the 48 KiB that a kernel has without opting in; before the launch, call cudaFuncSetAttribute(stage<64>, cudaFuncAttributeMaxDynamicSharedMemorySize, 16384 * sizeof(float))
+    deduced<<<8, 256, 65536>>>(p);
+//         ^^^^^^^^^^^^^^^^^^^ error dynamic-smem-opt-in: 64 KiB of shared memory per block, above the 48 KiB that a kernel has without opting in; before the launch, call cudaFuncSetAttribute(deduced<…>, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536)
+}
+"""
+    )
+
+
 def test_opting_in_counts_the_static_part() -> None:
     check(
         """

@@ -114,6 +114,16 @@ def test_other_readers_of_a_constant_are_named() -> None:
     assert not fix.is_preferred
 
 
+def test_a_parameter_is_where_a_value_begins_and_lines_are_listed() -> None:
+    before = (
+        KERNEL + "\nvoid run(float* p, int n, int threads) {\n"
+        "    threads = 1024;\n    int half = threads / 2;\n    int twice = threads * 2;\n"
+        "    k<<<n, threads>>>(p, n);\n}\n"
+    )
+    fix = titled(offered(before, K72), "Use 896 threads")
+    assert fix.title.endswith("`threads` is also read at lines 5 and 6")
+
+
 def test_a_kernel_that_reads_the_constant_is_compiled_anew() -> None:
     before = (
         "constexpr int kThreads = 1024;\n"

@@ -149,6 +149,23 @@ def test_the_curve_as_a_picture_where_it_is_asked_for() -> None:
     assert svg.tag.endswith("svg") and len(image) < 40_000
 
 
+def test_the_name_of_the_api_that_launches_has_the_launchs_hover() -> None:
+    text = shown(
+        KERNEL + "void run(void** args) { cudaLaunch$0Kernel(k, 400, 256, args, 0, 0); }\n",
+        entry("_Z1kPf", 72),
+    )
+    assert text.startswith("**k** on sm_90: 37.5% occupancy")
+
+
+def test_launches_that_one_macro_makes_are_shown_together() -> None:
+    text = shown(
+        KERNEL + "#define BOTH(p) k<<<4, 256>>>(p); k<<<4, 1024>>>(p)\n"
+        "void run(float* p) { BO$0TH(p); }\n",
+        entry("_Z1kPf", 40),
+    )
+    assert text.startswith("**k** on sm_90: 50–75% occupancy, 1–6 blocks per SM")
+
+
 def test_nothing_elsewhere() -> None:
     made = snapshot(KERNEL)
     assert hover(made, PATH, len(KERNEL) - 5) is None

@@ -37,7 +37,7 @@ def fixes(snapshot: Snapshot, site: LaunchSite) -> tuple[Fix, ...]:
     file = snapshot.sources.file(site.path)
     if row is None or file is None or not file.text:
         return ()
-    bytes_text = site.launch.dynamic_smem.text.strip()
+    bytes_text = " ".join(site.launch.dynamic_smem.text.split())
     title = f"Opt `{row.site.kernel.name}` into {bytes_text} bytes of dynamic shared memory"
     limited = row.resources.opt_in.site
     if limited is not None:

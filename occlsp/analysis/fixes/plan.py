@@ -272,18 +272,31 @@ def _other_users(goal: Target, axes: tuple[int, ...]) -> Iterator[str]:
             continue
         lines = _lines_of_others(goal, definition)
         if lines:
-            shown = listing(lines[:MOST_NAMED])
-            more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-            yield f"`{definition.name}` is also read at {shown}{more}"
+            yield f"`{definition.name}` is also read at {_places_text(goal, lines)}"
 
 
-def _lines_of_others(goal: Target, definition: Definition) -> list[str]:
+def _places_text(goal: Target, lines: list[tuple[str, int]]) -> str:
+    """Like "lines 5 and 9" in the file of the launch, "common.h 3" elsewhere."""
+    shown = lines[:MOST_NAMED]
+    own = [str(line) for path, line in shown if path == goal.site.path]
+    others = [f"{path.rsplit('/', 1)[-1]} {line}" for path, line in shown if path != goal.site.path]
+    named = [f"{'line' if len(own) == 1 else 'lines'} {listing(own)}"] if own else []
+    more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+    return f"{listing([*named, *others])}{more}"
+
+
+def _lines_of_others(goal: Target, definition: Definition) -> list[tuple[str, int]]:
     body = goal.kernel.kernel.body
     launch = goal.site.launch
     allowed = [launch.config_span, *(piece.span for piece in goal.grid)]
-    if definition.kind == "template_argument" and launch.function_span is not None:
-        allowed.append(places.head(goal.file, launch.function_span))
-    lines: list[str] = []
+    function = launch.function_span
+    if function is not None and (
+        definition.kind == "template_argument"
+        or (definition.path == goal.site.path and _is_in(definition.span, function))
+    ):
+        # A parameter of that name is where it begins, no use of it.
+        allowed.append(places.head(goal.file, function))
+    lines: list[tuple[str, int]] = []
     for path in _readers(goal, definition):
         file = goal.snapshot.sources.file(path)
         if file is None:
@@ -298,9 +311,7 @@ def _lines_of_others(goal: Target, definition: Definition) -> list[str]:
                 continue
             if path == definition.path and _is_declaration(file, at, definition):
                 continue
-            line = file.lines.line_of(at.start) + 1
-            name = "" if path == goal.site.path else f"{path.rsplit('/', 1)[-1]} "
-            lines.append(f"{name}line {line}" if not name else f"{name}{line}")
+            lines.append((path, file.lines.line_of(at.start) + 1))
     return list(dict.fromkeys(lines))
 
 
