@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -69,6 +70,14 @@ def health(neovim: Neovim) -> str:
     return text
 
 
+WITHOUT_NVCC = """\
+#!{python} -P
+import sys
+from occlsp.reports import toolchain
+toolchain._usual_places = lambda *arguments: iter(())
+from occlsp.cli.main import main
+main(prog_name="occlsp")
+"""
 _BUFFER = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
 
 
@@ -77,7 +86,24 @@ def test_health_with_a_compiler(neovim: Neovim, project: Path) -> None:
     report = health(neovim)
     assert "running for" in report, report
     assert "positions in utf-8" in report, report
-    assert "compiler" in report.lower(), report
+    assert f"Folder: {project}" in report, report
+    assert re.search(r"OK occlsp, version \d+\.\d+", report), report
+    assert re.search(r"OK.*compiler +nvcc \d+", report), report
+
+
+def test_health_without_a_compiler(
+    neovim: Neovim, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(neovim, project)
+    # The setting names a compiler that is not there, and nothing else is looked at.
+    neovim.lua("vim.env.PATH = '/nonexistent'; vim.env.CUDA_HOME = '/nonexistent'")
+    script = project / "occlsp-without-nvcc"
+    script.write_text(WITHOUT_NVCC.format(python=sys.executable), "utf-8")
+    script.chmod(0o755)
+    neovim.lua(f"vim.lsp.config('occlsp', {{ cmd = {{ {str(script)!r}, 'serve' }} }})")
+    report = health(neovim)
+    assert "no nvcc" in report.lower() or "not found" in report.lower(), report
+    assert "pip install" in report, report
 
 
 def test_health_without_the_server(neovim: Neovim, project: Path) -> None:
