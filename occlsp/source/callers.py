@@ -162,13 +162,7 @@ class Callers:
         return self.evaluations[key]
 
     def followed_names(self, origin: Origin, function: Function, names: set[str]) -> None:
-        """Takes in which names decide what a function launches, where that is all they decide."""
-        others = self.names(origin) - {function.name}
-        pattern = b"|".join(re.escape(name.encode()) for name in sorted(others))
-        if others and re.search(
-            rb"\b(?:" + pattern + rb")\b", origin.syntax.code[slice(*function.body)]
-        ):
-            return  # its parameters may decide what those launch that it calls
+        """Takes in which names decide what a function launches."""
         key = (origin.path, function.name)
         self.deciding[key] = self.deciding.get(key, frozenset()) | names
 
@@ -177,11 +171,17 @@ class Callers:
         name = origin.syntax.code[site.start : site.span.end].split(b"(")[0].split(b"<")[0].strip()
         names = self.deciding.get((origin.path, name.decode("latin-1")))
         functions = [f for f in origin.syntax.functions if f.name.encode() == name]
-        if names is None or len(functions) != 1:
+        if names is None or len(functions) != 1 or self.passes_on(origin, functions[0]):
             return [True] * len(site.arguments)
         parameters = [p.name for p in functions[0].parameters]
         parameters += [None] * (len(site.arguments) - len(parameters))
         return [name is None or name in names for name in parameters[: len(site.arguments)]]
+
+    def passes_on(self, origin: Origin, function: Function) -> bool:
+        """Whether a function's parameters may decide what others launch, which it calls."""
+        others = self.names(origin) - {function.name}
+        words = set(_WORD.findall(origin.syntax.code[slice(*function.body)].decode("latin-1")))
+        return not others.isdisjoint(words)
 
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
         """`template void f<64>(…);` says what one instantiation is."""

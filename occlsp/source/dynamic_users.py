@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 
 from occlsp.source.syntax import FileSyntax
 
@@ -18,18 +20,28 @@ def dynamic_users(syntax: FileSyntax) -> frozenset[str]:
     if not names:
         return frozenset()
     for _ in range(3):
-        found = re.compile(
-            rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b"
-        )
+        places = sorted(place for name in names for place in _places(syntax.masked, name.encode()))
         more: set[str] = set()
         for index, function in enumerate(syntax.functions):
-            if function.name not in names and found.search(syntax.masked, *function.body):
-                more |= _names_of(syntax, index)
+            if function.name not in names:
+                first = bisect_left(places, function.body.start)
+                if first < len(places) and places[first] < function.body.end:
+                    more |= _names_of(syntax, index)
         if more <= names:
             break
         names |= more
     kernels = {kernel.name for kernel in syntax.kernels}
     return frozenset(names - kernels)
+
+
+def _places(text: bytes, name: bytes) -> Iterator[int]:
+    """Where a text holds a name as a word of its own."""
+    word = re.compile(rb"\b" + re.escape(name) + rb"\b")
+    start = text.find(name)
+    while start >= 0:
+        if word.match(text, start):
+            yield start
+        start = text.find(name, start + 1)
 
 
 def _names_of(syntax: FileSyntax, index: int) -> set[str]:

@@ -6,6 +6,7 @@ Functions that did not change keep their facts; only offsets move.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from occlsp.source.callers import Callers, Given
@@ -74,7 +75,12 @@ def local_facts(
         kernels.append((raw, known.facts))
     origin = Origin(path, syntax, view)
     found = FunctionFacts()
-    inside, outside = macro_uses(origin)
+    reused = {
+        index: known
+        for index, function in enumerate(syntax.functions)
+        if (known := reuse.find("functions", function.span, texts(function.conditions)))
+    }
+    inside, outside = macro_uses(origin, reused)
     groups = by_function(syntax, inside)
     first: dict[int | None, FunctionFacts] = {}
     """Of functions that are read anew, before their callers are asked."""
@@ -83,7 +89,7 @@ def local_facts(
             first[None] = function_facts(origin, None, launches, calls, no_callers(origin))
             continue
         function = syntax.functions[index]
-        known = reuse.find("functions", function.span, texts(function.conditions))
+        known = reused.get(index)
         if known is None:
             within = inside.get(index, [])
             facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
@@ -157,8 +163,13 @@ def masked_text(syntax: FileSyntax, use: Use) -> str:
     return (syntax.code or syntax.text)[use.span.start : use.end].decode("latin-1")
 
 
-def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
-    """Uses of macros that launch something: by function, and those outside of any."""
+def macro_uses(
+    origin: Origin, known: Collection[int] = ()
+) -> tuple[dict[int, list[Use]], list[Use]]:
+    """Uses of macros that launch something: by function, and those outside of any.
+
+    What stands in the arguments of others is not looked for in functions that are `known`.
+    """
     syntax, view = origin.syntax, origin.view
     launching = set(launching_macros(view))
     names = set(launching)
@@ -180,6 +191,8 @@ def macro_uses(origin: Origin) -> tuple[dict[int, list[Use]], list[Use]]:
         if launch.function is not None and launch.in_macro is None:
             written.setdefault(launch.function, []).append(launch.span.start)
     for index, positions in written.items():
+        if index in known:
+            continue
         for outer in around(origin, syntax.functions[index].body, positions):
             _take(inside.setdefault(index, []), outer)
     return inside, outside

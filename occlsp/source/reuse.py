@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from occlsp.source.collect import FunctionFacts
@@ -85,20 +86,30 @@ class Reuse:
             return Span(fact.start + self.delta, fact.end + self.delta)
         if isinstance(fact, Definition):
             return replace(fact, span=self.moved(fact.span)) if fact.path == self.path else fact
-        if isinstance(fact, list):
-            return [self.moved(item) for item in fact]
-        if isinstance(fact, tuple):
-            return tuple(self.moved(item) for item in fact) if fact else fact
-        if is_dataclass(fact) and not isinstance(fact, type):
-            changes = {}
-            for item in fields(fact):
-                value = getattr(fact, item.name)
-                if value and (isinstance(value, tuple | list) or is_dataclass(value)):
-                    changed = self.moved(value)
-                    if changed is not value:
-                        changes[item.name] = changed
-            return replace(fact, **changes) if changes else fact
-        return fact
+        if isinstance(fact, list | tuple):
+            found = [self.moved(item) for item in fact]
+            if all(mine is its for mine, its in zip(found, fact, strict=True)):
+                return fact
+            return found if isinstance(fact, list) else tuple(found)
+        changes = {}
+        for name in _placed(fact.__class__):
+            value = getattr(fact, name)
+            if value:
+                changed = self.moved(value)
+                if changed is not value:
+                    changes[name] = changed
+        return replace(fact, **changes) if changes else fact
+
+
+@lru_cache(maxsize=64)
+def _placed(kind: type) -> tuple[str, ...]:
+    """The fields of a fact that hold offsets, or facts that do."""
+    if not is_dataclass(kind):
+        return ()
+    return tuple(item.name for item in fields(kind) if _PLACED.search(str(item.type)))
+
+
+_PLACED = re.compile(r"Span|Definition|Value|Bounds|Launch|Attribute")
 
 
 def _words_around(syntax: FileSyntax, start: int, end: int) -> set[bytes]:
@@ -113,7 +124,7 @@ def _words_around(syntax: FileSyntax, start: int, end: int) -> set[bytes]:
         if index is not None:
             pieces.append((syntax.functions[index].span.start, syntax.functions[index].span.end))
     for piece in pieces:
-        found.update(match.group() for match in _WORD.finditer(text, *piece))
+        found.update(_WORD.findall(text, *piece))
     return found
 
 

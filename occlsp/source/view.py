@@ -200,12 +200,14 @@ def _mentions(syntax: FileSyntax) -> frozenset[str]:
     functions = {launch.function for launch in syntax.launches if launch.callee_name.isidentifier()}
     for index in functions:
         if index is not None:
-            body = syntax.functions[index].body
-            names.update(
-                m.group().decode().strip(" &\t\r\n")
-                for m in _POINTER.finditer(syntax.masked, *body)
-            )
+            names |= _pointers(syntax.masked[slice(*syntax.functions[index].body)])
     return frozenset(names)
+
+
+@lru_cache(maxsize=512)
+def _pointers(body: bytes) -> frozenset[str]:
+    """Names that a body gives to something, as it gives a kernel to a pointer."""
+    return frozenset(m.decode().strip(" &\t\r\n") for m in _POINTER.findall(body))
 
 
 _POINTER = re.compile(rb"(?<=[=&?:,(])\s*&?\s*\b[A-Za-z_]\w*(?=\s*[<;,:)])")
@@ -261,6 +263,32 @@ def kernel_bindings(parameters: Sequence[TemplateParameter]) -> dict[str, Number
     }
 
 
+class Included:
+    """The indexes of what a file includes, in order: kept while only the file itself changes."""
+
+    def __init__(self, indexes: Sequence[FileIndex]) -> None:
+        self.indexes = tuple(indexes)
+        self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
+
+    def found(self, table: str, name: str) -> list:  # type: ignore[type-arg]
+        """All declarations of a name, with the paths of their files."""
+        found = self._cached.get((table, name))
+        if found is None:
+            found = self._cached[table, name] = [
+                (index.path, item)
+                for index in self.indexes
+                for item in getattr(index, table).get(name, ())
+            ]
+        return found
+
+    @cached_property
+    def value_names(self) -> frozenset[str]:
+        """The names of all macros and constants."""
+        return frozenset().union(
+            *(index.defines.keys() | index.constants.keys() for index in self.indexes)
+        )
+
+
 class View:
     """The indexes that a file sees, in the order of inclusion, its own last."""
 
@@ -270,9 +298,11 @@ class View:
         indexes: Sequence[FileIndex],
         predefined: dict[str, str],
         workspace_kernels: Callable[[str], bool] = lambda name: False,
+        included: Included | None = None,
     ) -> None:
         self.path = path
         self.indexes = tuple(indexes)
+        self.included = included or Included(self.indexes[:-1])
         self.macros = Macros(self._definitions, predefined)
         self.is_workspace_kernel = workspace_kernels
         self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
@@ -283,9 +313,8 @@ class View:
     @cached_property
     def value_names(self) -> frozenset[str]:
         """The names of all macros and constants in view."""
-        return frozenset().union(
-            *(index.defines.keys() | index.constants.keys() for index in self.indexes)
-        )
+        own = (index.defines.keys() | index.constants.keys() for index in self.indexes[-1:])
+        return self.included.value_names.union(*own)
 
     def defines(self, name: str) -> list[Definition]:
         """The definitions of a macro in view, whether they are active or not."""
@@ -298,11 +327,13 @@ class View:
         key = (table, name)
         found = self._cached.get(key)
         if found is None:
-            found = [
-                make(index.path, item)
-                for index in self.indexes
-                for item in getattr(index, table).get(name, ())
-            ]
+            found = self.included.found(table, name)
+            for index in self.indexes[-1:]:
+                own = getattr(index, table).get(name)
+                if own:
+                    found = [*found, *((index.path, item) for item in own)]
+            if make is not _pair:
+                found = [make(*item) for item in found]
             self._cached[key] = found
         return found
 

@@ -21,7 +21,7 @@ from occlsp.source.includes import IncludeResolver
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.parse import alias_names, parse, reparse
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.view import View, called_names, index_file
+from occlsp.source.view import Included, View, called_names, index_file
 
 MAX_CALLING = 8
 """Files that call one function: with more, what they all give is not looked for."""
@@ -59,6 +59,11 @@ class Workspace:
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._kernel_files: dict[str, set[str]] = {}
         """Kernel name → the files that declare one."""
+        self._mentioning: dict[str, set[str]] = {}
+        """Kernel name → the files that may launch one, set its attributes or instantiate it."""
+        self._order: dict[str, int] = {}
+        """File → its place among all, by when it came."""
+        self._came = 0
 
     def _new_resolver(self) -> IncludeResolver:
         exists = is_file if self._reader is not None else (lambda path: False)
@@ -115,8 +120,10 @@ class Workspace:
         if wanted != aliases and wanted and any(name.encode() in text for name in wanted):
             file.aliases = wanted
             file.syntax = parse(text, aliases=wanted)
+            self._forget_kernels(path)
             file.index = index_file(path, file.syntax)
             file.exports = file.index.exports()
+            self._put(path, file)
         return file
 
     def entry(self, path: str, *, evaluate: bool = True) -> Entry:
@@ -145,18 +152,28 @@ class Workspace:
     def _put(self, path: str, entry: Entry) -> None:
         self._forget_kernels(path)
         self._files[path] = entry
+        if path not in self._order:
+            self._came += 1
+            self._order[path] = self._came
         for name in entry.index.kernels:
             self._kernel_files.setdefault(name, set()).add(path)
+        for name in entry.index.mentions:
+            self._mentioning.setdefault(name, set()).add(path)
 
     def _forget_kernels(self, path: str) -> None:
         old = self._files.get(path)
-        for name in old.index.kernels if old is not None else ():
+        if old is None:
+            return
+        for name in old.index.kernels:
             self._kernel_files.get(name, set()).discard(path)
+        for name in old.index.mentions:
+            self._mentioning.get(name, set()).discard(path)
 
     def remove(self, path: str) -> None:
         """Forgets a file."""
         self._given.discard(path)
         self._forget_kernels(path)
+        self._order.pop(path, None)
         if self._files.pop(path, None) is not None:
             self._resolver.remove(path)
             self._views.pop(path, None)
@@ -277,9 +294,11 @@ class Workspace:
         kept = self._views.get(path)
         if kept is not None and kept[0] == key:
             return kept[1]
-        view = View(
-            path, [self._files[other].index for other in closure], self.defines, self._is_kernel
-        )
+        indexes = [self._files[other].index for other in closure]
+        included = kept[1].included if kept is not None else None
+        if included is None or list(map(id, included.indexes)) != list(map(id, indexes[:-1])):
+            included = Included(indexes[:-1])
+        view = View(path, indexes, self.defines, self._is_kernel, included)
         self._views[path] = (key, view)
         return view
 
@@ -399,10 +418,9 @@ class Workspace:
     def _users(self, path: str, name: str) -> list[str]:
         """Files that name a kernel where they launch something, its own first."""
         users = [path]
+        mentioning = self._mentioning.get(name, ())
         users += [
-            other
-            for other, file in self._files.items()
-            if other != path and name in file.index.mentions
+            other for other in sorted(mentioning, key=self._order.__getitem__) if other != path
         ]
         return users
 
