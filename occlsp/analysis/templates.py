@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile, Sources
+from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, SourceFile, Sources
+from occlsp.source.facts import Launch
 from occlsp.source.text import Span
 
 MOST_READ = 200
@@ -39,16 +40,17 @@ def is_unused(sources: Sources, site: KernelSite) -> bool:
     return not _is_named(sources, site.path, file, kernel.name, kernel.span)
 
 
-def may_run(sources: Sources, site: LaunchSite) -> bool:
-    """False where the launch is in a function or class template that nothing names."""
-    launch = site.launch
-    if launch.in_uninstantiated_template:
+def may_run(sources: Sources, site: LaunchSite | AttributeSite) -> bool:
+    """False where the launch, or the call that sets an attribute, is in a function or class
+    template that nothing names."""
+    fact = site.launch if isinstance(site, LaunchSite) else site.attribute
+    if isinstance(fact, Launch) and fact.in_uninstantiated_template:
         return False
     file = sources.file(site.path)
-    span = launch.function_span
-    if file is None or span is None or launch.function is None:
+    span = fact.function_span
+    if file is None or span is None or fact.function is None:
         return True
-    *scopes, function = launch.function.split("::")
+    *scopes, function = fact.function.split("::")
     if _FUNCTION_TEMPLATE.match(file.masked, span.start):
         return _is_named(sources, site.path, file, function, span)
     for scope in scopes:

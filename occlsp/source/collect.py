@@ -361,6 +361,7 @@ class Collector:
             value = shown.value(expr, self.evaluated(expr, scope), "int")
         callee = self.function_argument(raw, scope)
         name = callee.name if callee.known else None
+        inside = self.origin.expansion is not None
         return Attribute(
             name,
             callee.arguments if callee.known else (),
@@ -369,6 +370,7 @@ class Collector:
             kind,
             value,
             function=self.function.qualified_name if self.function else None,
+            function_span=self.function.span if self.function and not inside else None,
             in_macro=raw.in_macro is not None,
             inactive=self.inactive(raw.conditions),
             guarded=guarded,

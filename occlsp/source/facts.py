@@ -203,6 +203,7 @@ class Attribute:
     attribute: Literal["max_dynamic_smem", "carveout", "cache_config"]
     value: Value
     function: str | None = None
+    function_span: Span | None = None
     in_macro: bool = False
     inactive: bool = False
     guarded: bool = False

@@ -435,6 +435,9 @@ void guarded(float* p) {
     if (false) { k<<<4, 2048>>>(p); }
 }
 #define LAUNCH(p) k<<<4, 2048>>>(p)
+template <int N> void sets() {
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 300 * 1024);
+}
 """
     )
 

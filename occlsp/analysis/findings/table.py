@@ -108,12 +108,7 @@ def _findings(snapshot: Snapshot, path: str) -> Iterator[Finding]:
             ]
     for attribute in facts.attributes:
         if not (attribute.inactive or attribute.guarded or attribute.in_macro):
-            drafts += [
-                (rule, found)
-                for rule in active
-                if rule.attributes is not None
-                for found in rule.attributes(scene, AttributeSite(path, attribute))
-            ]
+            drafts += _of_attribute(scene, active, AttributeSite(path, attribute))
     for rule, found in drafts:
         severity = _severity(rule, found, snapshot.settings)
         if not is_ignored(snapshot, path, rule.code, found.span.start, found.span.end):
@@ -144,6 +139,18 @@ def _of_launch(scene: Scene, active: list[Rule], site: LaunchSite) -> list[tuple
     if errors and not may_run(scene.snapshot.sources, site):
         return []
     return errors if any(each.is_certain for _, each in errors) else found
+
+
+def _of_attribute(
+    scene: Scene, active: list[Rule], site: AttributeSite
+) -> list[tuple[Rule, Draft]]:
+    found = [
+        (rule, each)
+        for rule in active
+        if rule.attributes is not None
+        for each in rule.attributes(scene, site)
+    ]
+    return found if found and may_run(scene.snapshot.sources, site) else []
 
 
 def _severity(rule: Rule, found: Draft, settings: Settings) -> Severity:
