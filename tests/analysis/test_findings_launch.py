@@ -310,6 +310,22 @@ void run(float* p) {
     )
 
 
+def test_some_of_the_sizes_are_information_that_says_so() -> None:
+    check(
+        """
+extern __shared__ float s[];
+__global__ void k(float* p) { p[0] = s[0]; }
+void run(float* p, bool wide) {
+    int bytes = wide ? 300 * 1024 : 100 * 1024;
+    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    k<<<8, 256, bytes>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^ information smem-too-large: 300 KiB of shared memory per block, above the 227 KiB that sm_90 has (1 of the 2 sizes that it can have); use less
+}
+""",
+        settings=NO_HINTS,
+    )
+
+
 def test_what_is_certain_is_told_before_what_holds_elsewhere() -> None:
     check(
         """

@@ -99,6 +99,8 @@ class Judgement:
     """On the architecture of `row`."""
     considered: int
     """Rows on that architecture."""
+    cases: tuple[int, int] = (1, 1)
+    """How many of its configurations fail there, of how many."""
 
     @property
     def extent(self) -> str:
@@ -106,6 +108,9 @@ class Judgement:
         count = len(self.failing)
         if self.considered > count:
             return f" ({count} of the {self.considered} kernels that may run here)"
+        bad, all_of_them = self.cases
+        if all_of_them > bad:
+            return f" ({bad} of the {all_of_them} sizes that it can have)"
         return ""
 
 
@@ -139,6 +144,7 @@ def judge(scene: Scene, launch: LaunchJoin, fails: Callable[[Row, Case], bool]) 
         case=case,
         failing=tuple({id(bad_row): bad_row for bad_row, _ in some[arch]}.values()),
         considered=len(launch.on(arch)),
+        cases=(len(some[arch]), sum(len(row.cases) for row in launch.on(arch))),
     )
 
 
