@@ -144,8 +144,12 @@ def _read(paths: list[str]) -> list[Scanned]:
         if len(text) > MAX_FILE:
             found.append(Scanned(path, None, f"is larger than {MAX_FILE >> 20} MiB: not read"))
             continue
-        _worker.update(path, text, is_open=False)
-        found.append(Scanned(path, _worker.entry(path)))
+        try:
+            _worker.update(path, text, is_open=False)
+            found.append(Scanned(path, _worker.entry(path)))
+        except Exception as error:  # a fault in one file costs that one
+            why = f"cannot be analysed ({type(error).__name__}: {error})"
+            found.append(Scanned(path, None, why))
     sources = {item.path for item in found}
     for path in _worker.loaded() - _sent - sources:
         found.append(Scanned(path, _worker.entry(path, evaluate=False), is_source=False))

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from occlsp.cli.scan import command
+from occlsp.source.workspace import Workspace
 
 SOURCE = """\
 #include "sizes.h"
@@ -117,6 +118,26 @@ def test_each_file_tells_its_own_errors(folder: Path) -> None:
     assert errors["main.cu"] == []
     assert [error["line"] for error in errors["half.cu"]] == [1]
     assert found["errors"] == [{"path": str(folder / "half.cu"), **errors["half.cu"][0]}]
+
+
+def test_a_fault_in_one_file_costs_that_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "other.cu").write_text("__global__ void other() {}\n")
+    entry = Workspace.entry
+
+    def failing(self: Workspace, path: str, *, evaluate: bool = True) -> Any:
+        if path.endswith("main.cu"):
+            raise RecursionError("too deep")
+        return entry(self, path, evaluate=evaluate)
+
+    monkeypatch.setattr(Workspace, "entry", failing)
+    found = document("-j", "1", folder)
+    assert [Path(file["path"]).name for file in found["files"]] == ["other.cu"]
+    assert found["errors"] == [
+        {
+            "path": str(folder / "main.cu"),
+            "message": "cannot be analysed (RecursionError: too deep)",
+        }
+    ]
 
 
 def test_unusable_input() -> None:
