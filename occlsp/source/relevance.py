@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
 from occlsp.source.type_syntax import BUILTIN_WORDS
@@ -17,8 +19,11 @@ _SET = re.compile(
 _STEPPED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _DECLARED = re.compile(r"(?:\w\s+|[*&>,\[]\s*)([A-Za-z_]\w*)\s*(?=[({\[;,:)\]]|\Z)")
 """What may be a declarator without `=`, a captured or a tied variable."""
+_BOUNDS = re.compile(r"[;{}]")
 _CONTROL = re.compile(r"\b(?:if|while|for|switch|case|assert)\b|[\x01\x02\x03]")
 """What stands there is read for what it says of a variable."""
+_ASKS = re.compile(r"\b(?:if|while|switch)\b")
+_FLAG = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(?:true|false|-?\d+)\s*[;,]")
 _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
 _SHARES = re.compile(r"(?<!&)&\s*\w+\s*[=({:]|\[[&=]")
 """A reference that is declared, or a lambda that captures."""
@@ -27,8 +32,8 @@ _ASKS_DEVICE = re.compile(
     r"(?:device|arch|compute_?cap|propert|occupancy|sm_|cc_)\w*\s*\(|_(?:sm|cc)\s*\(", re.I
 )
 """Calls whose results say what the device can do."""
-_ASKS = re.compile(r"\b(?:if|while|switch)\b")
-_FLAG = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(?:true|false|-?\d+)\s*[;,]")
+_BRACES = re.compile(r"[{}]")
+_LAMBDA = re.compile(r"\]\s*(?:\([^{};]*\))?[^{};()=\[\]]*\{")
 _MOST = 4000
 _NO_VARIABLES = (
     NO_TYPE
@@ -36,6 +41,106 @@ _NO_VARIABLES = (
     | BUILTIN_WORDS
     | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
 )
+
+
+class Sentence(NamedTuple):
+    """A statement, roughly: from a semicolon or brace to the next."""
+
+    start: int
+    end: int
+    decides: bool
+    """Whether all of it may bear on what any of its names are."""
+    assigned: tuple[int, ...]
+    """Where something in it is given a value."""
+
+
+class Sentences:
+    """The statements of a body around its names, each looked at once."""
+
+    def __init__(self, text: str, parameters: frozenset[str], until: int) -> None:
+        self.text = text
+        self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
+        self.known: dict[int, Sentence] = {}
+        self.places: dict[str, list[int]] = {}
+        """Where what may be a body's own variable stands, by its name."""
+        variables = (parameters | _variables(text)) - _NO_VARIABLES
+        for match in _WORD.finditer(text, 0, until):
+            name = match.group()
+            if name in variables:
+                self.places.setdefault(name, []).append(match.start())
+
+    def at(self, position: int) -> Sentence:
+        """The statement around a position; the head alone of one that guards a block."""
+        index = bisect_right(self.bounds, position)
+        start = self.bounds[index - 1] + 1 if index else 0
+        found = self.known.get(start)
+        if found is None or not start <= position < found.end:
+            found = self._read(start, position, index)
+            self.known.setdefault(start, found)
+        return found
+
+    def _read(self, start: int, position: int, index: int) -> Sentence:
+        text = self.text
+        end = text.find(";", position)
+        end = len(text) if end < 0 else end
+        brace = self.bounds[index] if index < len(self.bounds) else end
+        is_head = brace < end and text[brace] == "{"
+        if is_head and _CONTROL.search(text, start, brace):
+            end = brace  # what the condition guards is a statement of its own
+        if end - start > _MOST:
+            return Sentence(start, end, decides=False, assigned=())
+        decides = bool(_CONTROL.search(text, start, end) or _SHARES.search(text, start, end))
+        assigned = tuple(match.start() for match in _ASSIGNS.finditer(text, start, end))
+        return Sentence(start, end, decides, assigned)
+
+    def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
+        """Whether a statement may give the name at `position` a value."""
+        text, start, behind = self.text, sentence.start, position + length
+        if sentence.decides:
+            return True
+        last = text[max(start, position - 40) : position].rstrip()[-1:]
+        if last == "&":
+            return True
+        index = bisect_left(sentence.assigned, behind)
+        if index < len(sentence.assigned):
+            is_index = text.count("[", start, position) > text.count("]", start, position)
+            if not is_index or not text[behind : sentence.assigned[index]].strip():
+                return True
+        is_declared = bool(last) and (last.isalnum() or last in "_>*,")
+        return is_declared and text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+
+    def may_change(self, start: int, end: int) -> bool:
+        """Whether a name is declared, stepped, read into, or given to a call as it is."""
+        before = self.text[max(0, start - 40) : start].rstrip()[-2:]
+        behind = self.text[end : end + 40].lstrip()[:2]
+        if before in ("++", "--", ">>") or behind in ("++", "--"):
+            return True
+        last = before[-1:]
+        if not last or last in "(,_>*&" or last.isalnum():
+            return behind[:1] in (")", ",", ".", "-", "[", "", ";", ":")
+        return False
+
+    def asked(self) -> set[str]:
+        """Variables that the device answers or a literal sets, and that a condition asks: they
+        guard what follows."""
+        text = self.text
+        found = {name for name in set(_FLAG.findall(text)) if self.is_asked(name)}
+        for match in _ASKS_DEVICE.finditer(text):
+            start, end = self.at(match.start())[:2]
+            piece = text[start:end]
+            if end - start <= _MOST and ("=" in piece or "&" in piece):
+                found.update(word for word in set(_WORD.findall(piece)) if self.is_asked(word))
+        return found
+
+    def is_asked(self, name: str) -> bool:
+        """Whether a name stands in a condition, or in the statement that one guards."""
+        return any(
+            _ASKS.search(self.text, *self.at(position)[:2])
+            for position in self.places.get(name, ())
+        )
+
+
+_sentences = lru_cache(maxsize=16)(Sentences)
 
 
 def relevant_positions(
@@ -51,72 +156,37 @@ def relevant_positions(
     of it: the names beside it count only where it is set, shared, compared, or handed to a macro
     that `assigns` what it is given.
     """
-    by_name = _occurrences(text, frozenset(parameters), len(text) if until is None else until)
-    names |= _asked(text, by_name)
-    pending = [name for name in names if name in by_name]
+    sentences = _sentences(text, frozenset(parameters), len(text) if until is None else until)
+    places = sentences.places
+    names |= sentences.asked()
+    pending = [name for name in names if name in places]
     seen = set(names)
     positions: list[int] = []
+    read: set[int] = set()
     for name in pending:
-        done = -1
-        for position in by_name[name]:
-            if position < done:
+        length = len(name)
+        for position in places[name]:
+            sentence = sentences.at(position)
+            start, end = sentence.start, sentence.end
+            if start in read or end - start > _MOST:
                 positions.append(position)
                 continue
-            start, end = _sentence(text, position)
-            if end - start > _MOST:
-                positions.append(position)
-                continue
-            if not _decides(text, start, position, len(name), end, assigns):
-                if _may_change(text, position, position + len(name)):
+            if not sentences.may_set(sentence, position, length) and not any(
+                assigns(called) for called in _CALLED.findall(text, start, position)
+            ):
+                if sentences.may_change(position, position + length):
                     positions.append(position)
                 continue
             positions.append(position)
-            done = end
-            for match in _WORD.finditer(text, start, end):
-                other = match.group()
+            read.add(start)
+            for other in _WORD.findall(text, start, end):
                 if other not in seen:
                     seen.add(other)
-                    if other in by_name:
+                    if other in places:
                         pending.append(other)
     names |= seen
     positions.sort()
     return positions
-
-
-@lru_cache(maxsize=32)
-def _occurrences(text: str, parameters: frozenset[str], until: int) -> dict[str, list[int]]:
-    """Where what may be a body's own variable stands, by its name."""
-    variables = (parameters | _variables(text)) - _NO_VARIABLES
-    by_name: dict[str, list[int]] = {}
-    for match in _WORD.finditer(text, 0, until):
-        name = match.group()
-        if name in variables:
-            by_name.setdefault(name, []).append(match.start())
-    return by_name
-
-
-def _asked(text: str, by_name: dict[str, list[int]]) -> set[str]:
-    """Variables that the device answers or a literal sets, and that a condition asks: they guard
-    what follows."""
-    found = {
-        name
-        for name in set(_FLAG.findall(text))
-        if name in by_name and any(_asks(text, position) for position in by_name[name])
-    }
-    for match in _ASKS_DEVICE.finditer(text):
-        start, end = _sentence(text, match.start())
-        if end - start > _MOST or not ("=" in text[start:end] or "&" in text[start:end]):
-            continue
-        for word in _WORD.findall(text, start, end):
-            places = by_name.get(word, []) if word not in found else []
-            if any(_asks(text, position) for position in places):
-                found.add(word)
-    return found
-
-
-def _asks(text: str, position: int) -> bool:
-    """Whether a name stands in a condition, or in the statement that one guards."""
-    return _ASKS.search(text, *_sentence(text, position)) is not None
 
 
 def last_that_counts(text: str, event: int) -> int:
@@ -134,74 +204,12 @@ def last_that_counts(text: str, event: int) -> int:
     return len(text) if end < 0 or depth else end + 1
 
 
-_BRACES = re.compile(r"[{}]")
-_LAMBDA = re.compile(r"\]\s*(?:\([^{};]*\))?[^{};()=\[\]]*\{")
-
-
 def _variables(text: str) -> set[str]:
     """Names that may be a body's own variables, or that it sets."""
     found = set(_SET.findall(text))
     found.update(_STEPPED.findall(text))
     found.update(_DECLARED.findall(text))
     return found
-
-
-def _may_change(text: str, start: int, end: int) -> bool:
-    """Whether the name is declared, stepped, read into, or given to a call as it is."""
-    before = text[max(0, start - 40) : start].rstrip()[-2:]
-    behind = text[end : end + 40].lstrip()[:2]
-    if before in ("++", "--", ">>") or behind in ("++", "--"):
-        return True
-    last = before[-1:]
-    if not last or last in "(," or last in "_>*&" or last.isalnum():
-        return behind[:1] in (")", ",", ".", "-", "[", "", ";", ":")
-    return False
-
-
-def _decides(
-    text: str, start: int, position: int, length: int, end: int, assigns: Callable[[str], bool]
-) -> bool:
-    """Whether the statement from `start` to `end` may give the name at `position` a value."""
-    behind = position + length
-    ahead = text[start:position]
-    last = ahead.rstrip()[-1:]
-    if last == "&":
-        return True
-    assigned = _ASSIGNS.search(text, behind, end)
-    if assigned is not None and (
-        ahead.count("[") <= ahead.count("]") or not text[behind : assigned.start()].strip()
-    ):
-        return True
-    if _CONTROL.search(text, start, end) or _SHARES.search(text, start, end):
-        return True
-    if (
-        last
-        and (last.isalnum() or last in "_>*,")
-        and text[behind:end].lstrip()[:1]
-        in (
-            "(",
-            "{",
-            "[",
-        )
-    ):
-        return True
-    return any(assigns(name) for name in _CALLED.findall(text, start, position))
-
-
-def _sentence(text: str, position: int) -> tuple[int, int]:
-    """The statement around a position, roughly: from a semicolon or brace to the next."""
-    start = (
-        max(
-            text.rfind(";", 0, position), text.rfind("{", 0, position), text.rfind("}", 0, position)
-        )
-        + 1
-    )
-    end = text.find(";", position)
-    end = len(text) if end < 0 else end
-    brace = text.find("{", position, end)
-    if brace >= 0 and _CONTROL.search(text, start, brace):
-        end = brace  # what the condition guards is a statement of its own
-    return start, end
 
 
 @lru_cache(maxsize=4096)
