@@ -15,6 +15,7 @@ from occlsp.analysis.sources import KernelSite, LaunchKey, LaunchSite
 from occlsp.analysis.templates import is_unused
 from occlsp.analysis.whatif import whatif_table
 from occlsp.analysis.words import block_text, instance_name, listing, number_range, size
+from occlsp.reports.facts import Entry
 from occlsp.source.facts import Launch
 from occlsp.source.text import Span
 
@@ -142,7 +143,7 @@ def kernel_text(snapshot: Snapshot, kernel: KernelJoin) -> str:
     return _paragraphs(
         [present.headline(name, shown)],
         _launches(snapshot, shown),
-        [f"{_where(snapshot, row)}, {block_text(case.block)} threads:"],
+        [f"{_where(snapshot, row)}, {block_text(case.block)} threads{_which(row, entries)}:"],
         present.limits_table(row, case),
         [
             present.warps_line(case),
@@ -157,6 +158,11 @@ def kernel_text(snapshot: Snapshot, kernel: KernelJoin) -> str:
         whatif_table(snapshot, row, case),
         [_footer(snapshot, row)],
     )
+
+
+def _which(row: Row, entries: Sequence[Entry]) -> str:
+    """The instantiation that a table is of, where there are several."""
+    return f", `{instance_name(row.entry)}`" if row.entry is not None and len(entries) > 1 else ""
 
 
 def _paragraphs(*pieces: Sequence[str]) -> str:

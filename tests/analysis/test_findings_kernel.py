@@ -77,6 +77,14 @@ template <int N> __global__ void k(float* p) { p[0] = N; }
         entry("_Z1kILi2EEvPf", 72, spill_stores=60, spill_loads=0),
         entry("_Z1kILi3EEvPf", 72, spill_stores=0, spill_loads=0),
     )
+    check(
+        """
+template <int N> __global__ void k(float* p) { p[0] = N; }
+//                               ^ warning spills: 60 bytes of spill stores and 0 of spill loads per thread in `k<2>` on sm_90 (1 of 2 instantiations spills)
+""",
+        entry("_Z1kILi2EEvPf", 72, spill_stores=60, spill_loads=0),
+        entry("_Z1kILi3EEvPf", 72, spill_stores=0, spill_loads=0),
+    )
 
 
 def test_min_blocks_above_what_an_sm_holds() -> None:

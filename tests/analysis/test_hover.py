@@ -65,6 +65,7 @@ def test_a_kernel_with_several_launches_and_instantiations() -> None:
     assert "**k** on sm_90: 25–75% occupancy, 1–6 blocks per SM, limited by registers" in text
     assert "| Line 3 | 75%       | 6         | registers |" in text
     assert "| Line 4 | 25%       | 1         | registers |" in text
+    assert "Line 4, 512 threads, `k<2>`:" in text
     assert "| `k<1>`        | 40        | 0           | ?      |" in text
     assert "| `k<2>`        | 72        | 0           | 12 B   |" in text
     assert "Spills: 4 bytes stores, 8 bytes loads" in text

@@ -33,7 +33,8 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
         worst = max(entries, key=spilled)
         count = len(kernel.entries_on(arch))
         name = f" in `{instance_name(worst)}`" if count > 1 else ""
-        extent = f" ({len(entries)} of {count} instantiations spill)" if count > 1 else ""
+        verb = "spills" if len(entries) == 1 else "spill"
+        extent = f" ({len(entries)} of {count} instantiations {verb})" if count > 1 else ""
         is_small = spilled(worst) < SMALL
         yield Draft(
             kernel.site.kernel.name_span,
