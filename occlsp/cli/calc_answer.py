@@ -32,15 +32,15 @@ from occlsp.occupancy import (
 
 
 class Question(Struct, forbid_unknown_fields=True, frozen=True):
-    """One configuration; sizes are bytes."""
+    """One configuration; sizes are bytes. Null is as good as absent."""
 
     arch: str
     regs: int
     block: int | list[int] | None = None
-    static_smem: int = 0
-    dynamic_smem: int | str = 0
+    static_smem: int | None = 0
+    dynamic_smem: int | str | None = 0
     """A string is an expression in `block`."""
-    opt_in: bool = True
+    opt_in: bool | None = True
     max_dynamic_smem: int | None = None
     carveout: int | None = None
     barriers: int | None = None
@@ -131,16 +131,16 @@ def given(question: Question, row: Limits) -> Occupancy:
     block = question.block
     if block is None:
         raise InvalidInput("block", "missing; give an integer or dimensions [x, y, z]")
-    dynamic = question.dynamic_smem
+    dynamic = question.dynamic_smem or 0
     if isinstance(dynamic, str):
         dynamic = expression(dynamic)(block_threads(block))
     return occupancy(
         row,
         block,
         question.regs,
-        question.static_smem,
+        question.static_smem or 0,
         dynamic,
-        opt_in=question.opt_in,
+        opt_in=question.opt_in is not False,
         max_dynamic_smem=question.max_dynamic_smem,
         carveout=question.carveout,
         barriers=question.barriers,
@@ -151,7 +151,7 @@ def given(question: Question, row: Limits) -> Occupancy:
 def options(question: Question) -> Options:
     """The optional inputs of the core."""
     return {
-        "opt_in": question.opt_in,
+        "opt_in": question.opt_in is not False,
         "max_dynamic_smem": question.max_dynamic_smem,
         "carveout": question.carveout,
         "barriers": question.barriers,
@@ -161,13 +161,13 @@ def options(question: Question) -> Options:
 
 def dynamic_smem(question: Question) -> DynamicSmem:
     """The dynamic shared memory as a number or a function of the block size."""
-    size = question.dynamic_smem
+    size = question.dynamic_smem or 0
     return expression(size) if isinstance(size, str) else size
 
 
 def best_candidate(question: Question, row: Limits) -> Candidate:
     """The best block size; where none fits, the smallest, whose result says why."""
-    inputs = (row, question.regs, question.static_smem, dynamic_smem(question))
+    inputs = (row, question.regs, question.static_smem or 0, dynamic_smem(question))
     found = best_block(*inputs, **options(question))
     return found or sweep(*inputs, **options(question))[0]
 

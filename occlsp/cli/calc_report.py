@@ -47,7 +47,7 @@ def report(
 ) -> Report:
     """Asks the core. Raises `ValueError` with a message that names the field."""
     size = dynamic_smem(question)
-    inputs = (question.regs, question.static_smem)
+    inputs = (question.regs, question.static_smem or 0)
     model = gpu(question.gpu) if question.gpu is not None else None
     machine, sms = (
         (model.name, model.sms) if model else (device.name, device.sms) if device else (None, None)

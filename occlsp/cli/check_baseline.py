@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from occlsp.analysis.baseline import BadBaseline, Baseline, Change, Key, Mark, read
 from occlsp.analysis.findings import BY_CODE, severity_of
 from occlsp.analysis.join import Row
-from occlsp.analysis.results import Finding
+from occlsp.analysis.results import Finding, Related
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.cli.usage import Unusable
 from occlsp.reports.facts import Report
 from occlsp.reports.names import demangle
+from occlsp.source.text import Span
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -40,25 +42,33 @@ def write_baseline(path: Path, text: str) -> None:
 def regressions(
     changes: Iterable[Change], origins: Mapping[Key, Row], snapshots: Mapping[Key, Snapshot]
 ) -> list[Finding]:
-    """A finding on the name of each kernel that regressed, as configured."""
+    """A finding on the name of each kernel that regressed, as configured: the largest change,
+    the kernel's other launches, instantiations and architectures beside it."""
     rule = BY_CODE["regressed"]
-    found = []
+    found: dict[tuple[str, Span], Finding] = {}
     for change in changes:
         if change.kind != "regressed":
             continue
         row, snapshot = origins[change.key], snapshots[change.key]
         severity = severity_of(rule, snapshot.settings)
-        span = row.site.kernel.name_span
         if severity == "off" or _is_ignored(snapshot, row, rule.code):
             continue
-        message = f"`{change.key.kernel}` on {change.key.arch} against the baseline: "
-        message += change.message
-        if change.key.launched_by != "-":
-            message += f" (launched by {change.key.launched_by})"
-        found.append(
-            Finding(rule.code, severity, row.site.path, span, message, arch=change.key.arch)
-        )
-    return found
+        path, span = row.site.path, row.site.kernel.name_span
+        first = found.get((path, span))
+        if first is None:
+            found[path, span] = Finding(
+                rule.code, severity, path, span, _told(change), arch=change.key.arch
+            )
+        else:
+            other = Related(path, span, _told(change))
+            found[path, span] = replace(first, related=(*first.related, other))
+    return list(found.values())
+
+
+def _told(change: Change) -> str:
+    by = "" if change.key.launched_by == "-" else f" (launched by {change.key.launched_by})"
+    fact = f"`{change.key.kernel}` on {change.key.arch} against the baseline: {change.message}"
+    return fact + by
 
 
 def _is_ignored(snapshot: Snapshot, row: Row, code: str) -> bool:

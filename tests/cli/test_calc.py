@@ -356,3 +356,13 @@ def test_help_shows_an_example() -> None:
     result = calc("--help")
     assert result.exit_code == 0
     assert "Example: occlsp calc --arch sm_90" in result.stdout
+
+
+def test_null_is_as_good_as_absent() -> None:
+    given = {"arch": "sm_90", "block": 256, "regs": 72}
+    nulls = dict.fromkeys(["static_smem", "dynamic_smem", "opt_in", "carveout", "barriers"])
+    lines = "\n".join(json.dumps(line) for line in (given, {**given, **nulls}))
+    result = CliRunner().invoke(command, ["--jsonl"], input=lines)
+    absent, null = result.stdout.splitlines()
+    assert '"error"' not in absent
+    assert null == absent
