@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,6 +28,7 @@ _FLAG = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(?:true|false|-?\d+)\s*[;,]")
 _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
 _SHARES = re.compile(r"(?<!&)&\s*\w+\s*[=({:]|\[[&=]")
 """A reference that is declared, or a lambda that captures."""
+_TIED = re.compile(r"\bauto\s*&*\s*\[")
 _CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
 _ASKS_DEVICE = re.compile(
     r"(?:device|arch|compute_?cap|propert|occupancy|sm_|cc_)\w*\s*\(|_(?:sm|cc)\s*\(", re.I
@@ -85,7 +87,7 @@ class Sentences:
         end = len(text) if end < 0 else end
         brace = self.bounds[index] if index < len(self.bounds) else end
         is_head = brace < end and text[brace] == "{"
-        if is_head and _CONTROL.search(text, start, brace):
+        if is_head and (_CONTROL.search(text, start, brace) or _is_step(text, start, brace)):
             end = brace  # what the condition guards is a statement of its own
         if end - start > _MOST:
             return Sentence(start, end, decides=False, assigned=())
@@ -96,18 +98,22 @@ class Sentences:
     def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
         """Whether a statement may give the name at `position` a value."""
         text, start, behind = self.text, sentence.start, position + length
-        if sentence.decides:
+        index = bisect_left(sentence.assigned, behind)
+        following = sentence.assigned[index] if index < len(sentence.assigned) else None
+        if text.count("[", start, position) > text.count("]", start, position):
+            # An index is not what is set or compared, but the names of a tuple's parts are set.
+            is_tied = following is not None and _TIED.search(text, start, position) is not None
+            return is_tied or (following is not None and not text[behind:following].strip())
+        if sentence.decides or following is not None:
             return True
-        last = text[max(start, position - 40) : position].rstrip()[-1:]
+        before = text[max(start, position - 40) : position].rstrip()
+        last = before[-1:]
         if last == "&":
             return True
-        index = bisect_left(sentence.assigned, behind)
-        if index < len(sentence.assigned):
-            is_index = text.count("[", start, position) > text.count("]", start, position)
-            if not is_index or not text[behind : sentence.assigned[index]].strip():
-                return True
-        is_declared = bool(last) and (last.isalnum() or last in "_>*,")
-        return is_declared and text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+        if not last or not (last.isalnum() or last in "_>*,") or before.endswith("->"):
+            return False
+        is_outside = text.count("(", start, position) <= text.count(")", start, position)
+        return is_outside and text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
 
     def may_change(self, start: int, end: int) -> bool:
         """Whether a name is declared, stepped, read into, or given to a call as it is."""
@@ -121,10 +127,11 @@ class Sentences:
         return False
 
     def asked(self) -> set[str]:
-        """Variables that the device answers or a literal sets, and that a condition asks: they
-        guard what follows."""
+        """Variables that the device answers or literals alone set, and that a condition asks:
+        they guard what follows."""
         text = self.text
-        found = {name for name in set(_FLAG.findall(text)) if self.is_asked(name)}
+        flags, sets = Counter(_FLAG.findall(text)), Counter(_SET.findall(text))
+        found = {name for name in flags if flags[name] == sets[name] and self.is_asked(name)}
         for match in _ASKS_DEVICE.finditer(text):
             start, end = self.at(match.start())[:2]
             piece = text[start:end]
@@ -138,6 +145,12 @@ class Sentences:
             _ASKS.search(self.text, *self.at(position)[:2])
             for position in self.places.get(name, ())
         )
+
+
+def _is_step(text: str, start: int, brace: int) -> bool:
+    """Whether the end of a loop's head stands there: `++i) {`."""
+    piece = text[start:brace].rstrip()
+    return piece.endswith(")") and piece.count(")") > piece.count("(")
 
 
 _sentences = lru_cache(maxsize=16)(Sentences)

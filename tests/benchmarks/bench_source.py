@@ -1,0 +1,168 @@
+"""What the facts of files cost, as ratios to a bare tree-sitter parse of the same bytes.
+
+    python tests/benchmarks/bench_source.py facts DIRECTORY...
+    python tests/benchmarks/bench_source.py edit FILE...
+    python tests/benchmarks/bench_source.py scan DIRECTORY...
+
+Processor time of one core, but for `scan`, which tells the wall time of one and of two processes,
+and the peak of memory of the one that joins what they read. The parse is measured anew beside each
+file, so that what else the machine does weighs on both.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import tree_sitter
+import tree_sitter_cuda
+
+from occlsp.source.parse import parse
+from occlsp.source.scanning import scan_folder, scanned_workspace, source_files
+from occlsp.source.workspace import Workspace
+
+ROUNDS = 3
+EDITS = 7
+
+
+def cost(function: Callable[[], object], rounds: int = 1) -> float:
+    """The least processor time in seconds that a call takes."""
+    best = float("inf")
+    for _ in range(rounds):
+        before = time.process_time()
+        function()
+        best = min(best, time.process_time() - before)
+    return best
+
+
+def bare_parser() -> Callable[[bytes], object]:
+    """Parses with tree-sitter and its CUDA grammar, and makes nothing of the tree."""
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+    return parser.parse
+
+
+def files_of(roots: Sequence[str]) -> dict[str, bytes]:
+    """The CUDA sources below folders."""
+    return {p: Path(p).read_bytes() for p, error in source_files(roots) if error is None}
+
+
+def bench_facts(roots: Sequence[str]) -> None:
+    """Files on their own (nothing that they include is read), and whole with what they include."""
+    bare = bare_parser()
+    texts = files_of(roots)
+    gc.freeze()
+    parsing = alone = syntax = 0.0
+    ratios = []
+    for path, text in texts.items():
+        theirs = cost(partial(bare, text), ROUNDS)
+        syntax += cost(partial(parse, text), ROUNDS)
+        ours = cost(partial(facts_alone, path, text), ROUNDS)
+        parsing += theirs
+        alone += ours
+        ratios.append(ours / theirs)
+    ratios.sort()
+    high = ratios[len(ratios) * 95 // 100]
+    size = sum(map(len, texts.values()))
+    print(f"{len(texts)} files, {size / 1e6:.1f} MB, bare parse {parsing:.2f} s")
+    print(f"their syntax: {syntax / parsing:.2f} times that")
+    print(f"their facts, each alone: {alone / parsing:.2f} times that")
+    print(f"by file: median {statistics.median(ratios):.2f}, 95th percentile {high:.2f}")
+    workspace = Workspace(roots[0])
+    whole = cost(partial(read_all, workspace, texts))
+    included = [Path(path).read_bytes() for path in workspace.loaded() - set(texts)]
+    more = sum(cost(partial(bare, text), ROUNDS) for text in included)
+    print(
+        f"all together, {len(included)} included files read too: {whole / parsing:.2f} times "
+        f"({whole / (parsing + more):.2f} times a parse of those, too)"
+    )
+
+
+def facts_alone(path: str, text: bytes) -> object:
+    """The facts of one file, with nothing else in view."""
+    workspace = Workspace(reader=None)
+    workspace.update(path, text, is_open=False)
+    return workspace.facts(path)
+
+
+def read_all(workspace: Workspace, texts: dict[str, bytes]) -> None:
+    """All files of a workspace, and the facts of each."""
+    workspace.add_known(texts)
+    for path, text in texts.items():
+        workspace.update(path, text, is_open=False)
+    for path in texts:
+        workspace.facts(path)
+
+
+def bench_edit(paths: Sequence[str]) -> None:
+    """New facts after a line was put into a file, at five places."""
+    for path in paths:
+        text = Path(path).read_bytes()
+        workspace = Workspace(str(Path(path).parent))
+        workspace.update(path, text)
+        workspace.facts(path)
+        gc.freeze()
+        print(f"{path}: {len(text) / 1e3:.0f} KB")
+        for share in (0.02, 0.25, 0.5, 0.75, 0.98):
+            line = text.find(b"\n", int(len(text) * share))
+            took = []
+            for number in range(EDITS):
+                text = text[:line] + b"\n int one_line_%d;" % number + text[line:]
+                took.append(cost(partial(answer, workspace, path, text)))
+            times = f"{min(took) * 1e3:.1f} ms, median {statistics.median(took) * 1e3:.1f} ms"
+            print(f"  a line at {share:.0%}: {times}")
+
+
+def answer(workspace: Workspace, path: str, text: bytes) -> object:
+    """What an editor's keystroke costs."""
+    workspace.update(path, text)
+    return workspace.facts(path)
+
+
+def bench_scan(roots: Sequence[str]) -> None:
+    """Wall time of a scan by one process and by two, and the memory of its workspace."""
+    took = {}
+    for jobs in (1, 2):
+        started = time.perf_counter()
+        found = sum(1 for item in scan_folder(roots, root=roots[0], jobs=jobs) if item.is_source)
+        took[jobs] = time.perf_counter() - started
+        print(f"{jobs} process(es): {found} files in {took[jobs]:.1f} s")
+    print(f"two are {took[1] / took[2]:.2f} times as fast as one")
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=hold, args=(list(roots),))
+    process.start()
+    process.join()
+
+
+def hold(roots: list[str]) -> None:
+    """Joins all that a scan finds, asks for every fact, and tells what memory that took."""
+    found = scan_folder(roots, root=roots[0], jobs=2)
+    workspace, _ = scanned_workspace(found, root=roots[0])
+    joined = peak()
+    for path in workspace.paths():
+        workspace.facts(path)
+    print(f"{len(workspace.paths())} files: {joined} MB joined, {peak()} MB with all facts")
+
+
+def peak() -> int:
+    """The most memory that this process held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def main() -> int:
+    benches = {"facts": bench_facts, "edit": bench_edit, "scan": bench_scan}
+    if len(sys.argv) < 3 or sys.argv[1] not in benches:
+        print(__doc__, file=sys.stderr)
+        return 2
+    benches[sys.argv[1]](sys.argv[2:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
