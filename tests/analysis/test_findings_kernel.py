@@ -174,6 +174,18 @@ void run(float* p) { k<<<8, 512>>>(p); k<<<8, 256>>>(p); }
     )
 
 
+def test_low_occupancy_whichever_instantiation_runs() -> None:
+    source = """
+template <class T> __global__ void k(T* p) { p[0] = 1; }
+//                                 ^ hint low-occupancy: 12.5% occupancy at 128 threads in `k<double>` on sm_90: 2 blocks per SM, limited by registers
+template <class T> void run(T* p) { k<T><<<8, 128>>>(p); }
+"""
+    low = entry("_Z1kIfEvPT_", 168)
+    check(source, low, entry("_Z1kIdEvPT_", 255))
+    some = snapshot(source, low, entry("_Z1kIdEvPT_", 32))
+    assert findings(some, PATH) == ()
+
+
 def test_a_carveout_that_limits_is_named() -> None:
     check(
         """

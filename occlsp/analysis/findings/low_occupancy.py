@@ -7,21 +7,22 @@ kernels that are built for it: those with wgmma, tcgen05 or `setmaxnreg`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from occlsp.analysis.cases import Case
 from occlsp.analysis.findings.rule import Draft, Rule, Scene
 from occlsp.analysis.join import KernelJoin, Row
 from occlsp.analysis.levers import best_lever, lever_text
 from occlsp.analysis.results import Related
-from occlsp.analysis.words import LONG, block_text, percent, plural
+from occlsp.analysis.sources import LaunchKey
+from occlsp.analysis.words import LONG, block_text, instance_name, percent, plural
 
 
 def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
     if kernel.site.kernel.features:
         return
     threshold = scene.snapshot.settings.diagnostics.low_occupancy / 100
-    low = [row for row in kernel.on(scene.primary) if _is_low(row, threshold)]
+    low = list(_low(kernel.on(scene.primary), threshold))
     if not low:
         return
     row = min(low, key=_share)
@@ -32,6 +33,7 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
     lever = best_lever(row, case)
     bound = "at most " if case.is_bound else ""
     gain = f"; {lever_text(lever)}" if lever is not None else ""
+    name = f" in `{instance_name(row.entry)}`" if row.is_candidate and row.entry else ""
     where = "" if row.launch is not None else ", the most that its launch bounds admit"
     related = (
         (Related(row.launch.path, row.launch.launch.config_span, "the launch"),)
@@ -41,7 +43,7 @@ def check(scene: Scene, kernel: KernelJoin) -> Iterator[Draft]:
     yield Draft(
         kernel.site.kernel.name_span,
         f"{bound}{percent(result.occupancy)} occupancy at {block_text(case.block)} threads"
-        f"{where} on {row.arch}: {plural(result.blocks_per_sm, 'block')} per SM, limited by "
+        f"{name}{where} on {row.arch}: {plural(result.blocks_per_sm, 'block')} per SM, limited by "
         f"{LONG[result.limiter]}{_carveout(row, case)}{gain}",
         arch=row.arch,
         related=related,
@@ -56,14 +58,19 @@ def _carveout(row: Row, case: Case) -> str:
     return f" (of which the kernel prefers {share}%)"
 
 
+def _low(rows: Iterable[Row], threshold: float) -> Iterator[Row]:
+    """The rows of launches that are low whichever of their candidates runs."""
+    launches: dict[LaunchKey | None, list[Row]] = {}
+    for row in rows:
+        launches.setdefault(row.launch.key if row.launch is not None else None, []).append(row)
+    for candidates in launches.values():
+        if all(_is_low(row, threshold) for row in candidates):
+            yield from candidates
+
+
 def _is_low(row: Row, threshold: float) -> bool:
     best = row.best
-    return (
-        best is not None
-        and row.is_shown
-        and 0 < best.result.occupancy <= threshold
-        and not row.is_candidate
-    )
+    return best is not None and row.is_shown and 0 < best.result.occupancy <= threshold
 
 
 def _share(row: Row) -> float:
