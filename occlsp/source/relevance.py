@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
@@ -30,10 +30,10 @@ _SHARES = re.compile(r"(?<!&)&\s*\w+\s*[=({:]|\[[&=]")
 """A reference that is declared, or a lambda that captures."""
 _TIED = re.compile(r"\bauto\s*&*\s*\[")
 _CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
-_ASKS_DEVICE = re.compile(
-    r"(?:device|arch|compute_?cap|propert|occupancy|sm_|cc_)\w*\s*\(|_(?:sm|cc)\s*\(", re.I
-)
-"""Calls whose results say what the device can do."""
+_DEVICE = ("device", "arch", "computecap", "compute_cap", "propert", "occupancy", "sm_", "cc_")
+_DEVICE_LAST = ("_sm", "_cc")
+_CALL = re.compile(r"\w*\s*\(")
+_CALL_NOW = re.compile(r"\s*\(")
 _BRACES = re.compile(r"[{}]")
 _LAMBDA = re.compile(r"\]\s*(?:\([^{};]*\))?[^{};()=\[\]]*\{")
 _MOST = 4000
@@ -65,7 +65,10 @@ class Sentences:
         self.known: dict[int, Sentence] = {}
         self.places: dict[str, list[int]] = {}
         """Where what may be a body's own variable stands, by its name."""
-        variables = (parameters | _variables(text)) - _NO_VARIABLES
+        self.sets = Counter(_SET.findall(text))
+        """How often each name is set."""
+        variables = parameters.union(self.sets, _STEPPED.findall(text), _DECLARED.findall(text))
+        variables -= _NO_VARIABLES
         for match in _WORD.finditer(text, 0, until):
             name = match.group()
             if name in variables:
@@ -126,14 +129,15 @@ class Sentences:
             return behind[:1] in (")", ",", ".", "-", "[", "", ";", ":")
         return False
 
+    @cached_property
     def asked(self) -> set[str]:
         """Variables that the device answers or literals alone set, and that a condition asks:
         they guard what follows."""
         text = self.text
-        flags, sets = Counter(_FLAG.findall(text)), Counter(_SET.findall(text))
-        found = {name for name in flags if flags[name] == sets[name] and self.is_asked(name)}
-        for match in _ASKS_DEVICE.finditer(text):
-            start, end = self.at(match.start())[:2]
+        flags = Counter(_FLAG.findall(text))
+        found = {name for name in flags if flags[name] == self.sets[name] and self.is_asked(name)}
+        for place in _device_calls(text):
+            start, end = self.at(place)[:2]
             piece = text[start:end]
             if end - start <= _MOST and ("=" in piece or "&" in piece):
                 found.update(word for word in set(_WORD.findall(piece)) if self.is_asked(word))
@@ -171,7 +175,7 @@ def relevant_positions(
     """
     sentences = _sentences(text, frozenset(parameters), len(text) if until is None else until)
     places = sentences.places
-    names |= sentences.asked()
+    names |= sentences.asked
     pending = [name for name in names if name in places]
     seen = set(names)
     positions: list[int] = []
@@ -217,12 +221,16 @@ def last_that_counts(text: str, event: int) -> int:
     return len(text) if end < 0 or depth else end + 1
 
 
-def _variables(text: str) -> set[str]:
-    """Names that may be a body's own variables, or that it sets."""
-    found = set(_SET.findall(text))
-    found.update(_STEPPED.findall(text))
-    found.update(_DECLARED.findall(text))
-    return found
+def _device_calls(text: str) -> Iterator[int]:
+    """Where calls stand whose results say what the device can do."""
+    small = text.lower()
+    for words, call in ((_DEVICE, _CALL), (_DEVICE_LAST, _CALL_NOW)):
+        for word in words:
+            place = small.find(word)
+            while place >= 0:
+                if call.match(text, place + len(word)):
+                    yield place
+                place = small.find(word, place + len(word))
 
 
 @lru_cache(maxsize=4096)
