@@ -8,6 +8,7 @@ import path from "node:path";
 import {
   command,
   goTo,
+  hoverAt,
   open,
   screenText,
   start,
@@ -101,12 +102,9 @@ async function trusted() {
     });
 
     await step("the hover holds the limits", async () => {
-      await goTo(page, lineOf("void matmul_tiled("), source[lineOf("void matmul_tiled(") - 1].indexOf("matmul") + 3);
-      await command(page, "Show or Focus Hover");
-      const hover = page.locator(".monaco-hover:not(.hidden)").first();
-      await until(async () => /registers[\s\S]*shared memory/i.test(await hover.innerText()), "limits");
-      const text = await hover.innerText();
-      assert.match(text, /sm_90/);
+      const line = lineOf("void matmul_tiled(");
+      const column = source[line - 1].indexOf("matmul") + 3;
+      assert.match(await hoverAt(page, line, column, /registers[\s\S]*shared memory/i), /sm_90/);
     });
     await page.keyboard.press("Escape");
 
@@ -120,12 +118,9 @@ async function trusted() {
 
     await step("the hover at a launch that cannot run says why", async () => {
       await command(page, "View: Hide Panel");
-      await page.click(".monaco-editor .view-lines");
-      await goTo(page, source.length - 22);
-      await goTo(page, lineOf("accumulate<<<"), source[lineOf("accumulate<<<") - 1].indexOf("n / 1024") + 2);
-      await command(page, "Show or Focus Hover");
-      const hover = page.locator(".monaco-hover:not(.hidden)").first();
-      await until(async () => /0 blocks fit[\s\S]*registers/.test(await hover.innerText()), "the reason");
+      const line = lineOf("accumulate<<<");
+      const column = source[line - 1].indexOf("n / 1024") + 2;
+      await hoverAt(page, line, column, /0 blocks fit[\s\S]*registers/);
       await page.screenshot({ path: path.join(scratch, "tour.png") });
     });
     await page.keyboard.press("Escape");

@@ -137,14 +137,32 @@ export async function command(page, title) {
   await page.keyboard.press("Enter");
 }
 
-/** Puts the cursor on a line and column (1-based) of the editor in front. */
+/** Puts the cursor on a line and column (1-based) of the editor with the file; the status bar has
+ *  to say so, since a busy machine may swallow a key. */
 export async function goTo(page, line, column = 1) {
-  await page.keyboard.press("Control+g");
-  const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor({ state: "visible" });
-  await input.fill(`:${line}:${column}`);
-  await page.keyboard.press("Enter");
-  await page.waitForTimeout(200);
+  const place = page.locator('[id="status.editor.selection"]');
+  await until(async () => {
+    await page.keyboard.press("Escape");
+    await page.locator(".editor-instance .monaco-editor .view-lines").first().click();
+    await page.keyboard.press("Control+g");
+    const input = page.locator(".quick-input-widget input").first();
+    await input.waitFor({ state: "visible", timeout: 5000 });
+    await input.fill(`:${line}:${column}`);
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(200);
+    return (await place.innerText()).includes(`Ln ${line}, Col ${column}`);
+  }, `line ${line}, column ${column}`);
+}
+
+/** Shows the hover at the cursor and waits until it says `pattern`; its text. */
+export async function hoverAt(page, line, column, pattern) {
+  return until(async () => {
+    await goTo(page, line, column);
+    await command(page, "Show or Focus Hover");
+    const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: pattern }).first();
+    await hover.waitFor({ state: "visible", timeout: 6000 });
+    return hover.innerText();
+  }, `a hover with ${pattern}`, 60);
 }
 
 /** The text of the editor's lines in view, hints included, as a person reads it. */
