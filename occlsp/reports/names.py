@@ -54,9 +54,21 @@ def demangle(mangled: str) -> str:
     name = strip_static(mangled)
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return name
-    import demangle as library
-
+    try:
+        import demangle as library
+    except ImportError:  # it needs Python 3.11
+        return _by_libstdcxx(name)
     return str(library.demangle(name, language="itanium", style="gnu"))
+
+
+def _by_libstdcxx(name: str) -> str:
+    """For Python 3.10; where that library is not to be had, the name stays as it is."""
+    import cxxfilt
+
+    try:
+        return str(cxxfilt.demangle(name))
+    except cxxfilt.Error:
+        return name
 
 
 @lru_cache(maxsize=_CACHED)
@@ -64,8 +76,10 @@ def parse_name(mangled: str) -> ParsedName:
     """The parts of a mangled name, or of one that was demangled already. Never raises."""
     name = strip_static(mangled)
     if name.startswith("_Z") and len(name) <= _LONGEST:
-        import demangle as library
-
+        try:
+            import demangle as library
+        except ImportError:
+            return _parse_readable(demangle(name))
         try:
             parts = library.signature(name, language="itanium", style="gnu")
         except (library.DemanglingError, ValueError):
