@@ -14,6 +14,7 @@ from occlsp.source.scanner import Scanner
 from occlsp.source.shifting import Shift
 from occlsp.source.states import Checkpoint
 from occlsp.source.syntax import Define
+from occlsp.source.text import common_prefix, common_suffix
 
 Item = TypeVar("Item")
 
@@ -35,35 +36,10 @@ class Edit:
 def difference(pairs: list[tuple[bytes, bytes]]) -> Edit:
     """The smallest edit that makes each second text from its first, one for all of them."""
     old_length, new_length = len(pairs[0][0]), len(pairs[0][1])
-    start = min(_common_prefix(old, new) for old, new in pairs)
+    start = min(common_prefix(old, new) for old, new in pairs)
     rest = min(old_length, new_length) - start
-    tail = min(rest, *(_common_suffix(old, new, rest) for old, new in pairs))
+    tail = min(rest, *(common_suffix(old, new, rest) for old, new in pairs))
     return Edit(start, old_length - tail, new_length - tail)
-
-
-def _common_prefix(old: bytes, new: bytes) -> int:
-    low, high = 0, min(len(old), len(new))
-    if old[:high] == new[:high]:
-        return high
-    while low < high - 1:
-        middle = (low + high) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _common_suffix(old: bytes, new: bytes, most: int) -> int:
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        mine = old[len(old) - middle : len(old) - low]
-        if mine == new[len(new) - middle : len(new) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from occlsp.source.collect import FunctionFacts
 from occlsp.source.facts import Definition, Kernel
 from occlsp.source.syntax import Condition, FileSyntax
-from occlsp.source.text import Span
+from occlsp.source.text import Span, common_prefix, common_suffix
 
 Fact = TypeVar("Fact")
 
@@ -55,9 +55,9 @@ class Reuse:
         if self.before is None:
             return
         old, new = self.before.syntax.text, syntax.text
-        self.start = _common_prefix(old, new)
+        self.start = common_prefix(old, new)
         longest = min(len(old), len(new)) - self.start
-        behind = _common_suffix(old, new, longest)
+        behind = common_suffix(old, new, longest)
         self.end = len(new) - behind
         self.delta = len(new) - len(old)
         for read, end in ((self.before.syntax, len(old) - behind), (syntax, self.end)):
@@ -126,28 +126,3 @@ def _words_around(syntax: FileSyntax, start: int, end: int) -> set[bytes]:
     for piece in pieces:
         found.update(_WORD.findall(text, *piece))
     return found
-
-
-def _common_prefix(left: bytes, right: bytes) -> int:
-    """How many bytes both begin with."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix(left: bytes, right: bytes, longest: int) -> int:
-    """How many bytes both end with, at most `longest`."""
-    low, high = 0, longest
-    while low < high:
-        middle = (low + high + 1) // 2
-        a = left[len(left) - middle : len(left) - low]
-        if a == right[len(right) - middle : len(right) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

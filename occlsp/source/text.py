@@ -80,3 +80,28 @@ def _units(prefix: bytes, encoding: PositionEncoding) -> int:
     if encoding == "utf-32":
         return len(characters)
     return len(characters) + sum(ord(char) > 0xFFFF for char in characters)
+
+
+def common_prefix(left: bytes, right: bytes) -> int:
+    """How many bytes both begin with; a few comparisons of long pieces, not one of each byte."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_suffix(left: bytes, right: bytes, longest: int) -> int:
+    """How many bytes both end with, at most `longest`."""
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        mine = left[len(left) - middle : len(left) - low]
+        if mine == right[len(right) - middle : len(right) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
