@@ -1,15 +1,17 @@
 """Whether a report still speaks of the kernel that is in the source.
 
 A report that holds the kernel's fingerprint is compared by it: comments and layout make nothing
-stale. For a log, which holds no content, the time counts since when the kernel has been as it
-is: the file's time when it was first seen, and the time of each edit since.
+stale, nor does an include that comes into view later. For a log, which holds no content, the time
+counts since when the kernel has been as it is: the file's time when it was first seen, and the
+time of each edit since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from occlsp.analysis.sources import SourceFile
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import FileFacts, Kernel
 
@@ -46,6 +48,8 @@ class History:
     since: Mapping[tuple[str, str, str], _Since] = field(default_factory=dict)
     """By path, kernel and fingerprint."""
     paths: frozenset[str] = frozenset()
+    same: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fingerprint → those that the very same source had while less of its includes was known."""
 
     def seen(self, facts: FileFacts, time: float) -> History:
         """The history after a file was seen like this at `time` (seconds since the epoch): on
@@ -59,12 +63,29 @@ class History:
         }
         if not new and is_edit:
             return self
-        return History(_bounded({**self.since, **new}), self.paths | {facts.path})
+        return History(_bounded({**self.since, **new}), self.paths | {facts.path}, self.same)
+
+    def understood(self, before: SourceFile, after: SourceFile) -> History:
+        """The history after more is known of what a file includes, while nothing that its kernels
+        see has changed but, maybe, the texts of some."""
+        old = {
+            (kernel.qualified_name, _text(before, kernel)): kernel.fingerprint
+            for kernel in before.facts.kernels
+        }
+        came: dict[str, frozenset[str]] = {}
+        for kernel in after.facts.kernels:
+            now = kernel.fingerprint
+            earlier = old.get((kernel.qualified_name, _text(after, kernel)))
+            if earlier and now and earlier != now:
+                known = self.same.get(now, frozenset()) | self.same.get(earlier, frozenset())
+                came[now] = known | {earlier}
+        return replace(self, same={**self.same, **came}) if came else self
 
     def age(self, path: str, kernel: Kernel, entry: Entry) -> Age:
         """Whether `entry` is of `kernel` as it now is."""
         if entry.fingerprint is not None and kernel.fingerprint:
-            if entry.fingerprint == kernel.fingerprint:
+            same = self.same.get(kernel.fingerprint, frozenset())
+            if entry.fingerprint == kernel.fingerprint or entry.fingerprint in same:
                 return Age(is_stale=False)
             return Age(is_stale=True, why="the kernel changed since it was compiled")
         since = self.since.get(_key(path, kernel))
@@ -90,6 +111,10 @@ def _bounded(since: dict[tuple[str, str, str], _Since]) -> dict[tuple[str, str, 
         return since
     forgotten = set(edits[: MOST_EDITS // 2])
     return {key: one for key, one in since.items() if key not in forgotten}
+
+
+def _text(file: SourceFile, kernel: Kernel) -> bytes:
+    return file.text[kernel.span.start : kernel.span.end]
 
 
 def _key(path: str, kernel: Kernel) -> tuple[str, str, str]:

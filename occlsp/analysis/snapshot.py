@@ -68,10 +68,16 @@ class Snapshot:
             trust,
         )
 
-    def with_file(self, file: SourceFile, time: float | None = None) -> Snapshot:
+    def with_file(
+        self, file: SourceFile, time: float | None = None, *, before: SourceFile | None = None
+    ) -> Snapshot:
         """After one file changed. `time` (seconds since the epoch) is when: the file's
-        modification at first sight, now for an edit; None leaves the ages of logs unknown."""
+        modification at first sight, now for an edit; None leaves the ages of logs unknown.
+        `before`: the file when less of its includes was known, where that is all that changed
+        for those of its kernels whose text is the same."""
         history = self.history if time is None else self.history.seen(file.facts, time)
+        if before is not None:
+            history = history.understood(before, file)
         return self._with(sources=self.sources.with_file(file), history=history)
 
     def without_file(self, path: str) -> Snapshot:

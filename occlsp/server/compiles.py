@@ -173,7 +173,9 @@ class Compiles:
             log.warning("%s (%s): %s", result.unit, result.arch, result.message)
         if result.has_numbers:
             sent = self._sent.get(result.unit)
-            entries = result.entries if sent is None else _stamped(result.entries, sent)
+            entries = result.entries
+            if sent is not None:
+                entries = _stamped(entries, _compiled_from(sent, folder.snapshot))
             name = tasks.cached_name(result.unit, result.arch)
             entries += _kept(folder.reports.get(name), result)
             folder.take_reports({name: replace(result.report, entries=entries)})
@@ -190,6 +192,17 @@ def _may_be_compiled(folder: Folder, path: str) -> bool:
 
 def _is_unit(path: str) -> bool:
     return PurePath(path).suffix.lower() in {".cu", ".cpp", ".cc", ".cxx", ".c"}
+
+
+def _compiled_from(sent: Snapshot, now: Snapshot) -> Snapshot:
+    """The snapshot whose sources are those that were compiled: the one of now, in which more of
+    the disk is known, unless an open text (the others hold none) changed since."""
+    is_same = all(
+        (known := now.sources.files.get(path)) is not None and known.text == file.text
+        for path, file in sent.sources.files.items()
+        if file.text
+    )
+    return now if is_same else sent
 
 
 def _stamped(entries: tuple[Entry, ...], snapshot: Snapshot) -> tuple[Entry, ...]:

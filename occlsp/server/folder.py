@@ -50,6 +50,8 @@ class Folder:
         self.snapshot = Snapshot.of().with_sources(Sources.of((), self._read))
         self._since: dict[str, float] = {}
         """Since when each open text has been as it is."""
+        self._in_view: dict[str, dict[str, bytes]] = {}
+        """What each open file saw of itself and of its includes when it was looked at last."""
         self.reports: dict[str, Report] = {}
         """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
         self.stamps: dict[str, Stamp] = {}
@@ -137,6 +139,7 @@ class Folder:
         """A document is closed: what the disk holds counts again."""
         self.sources.close(path)
         self._since.pop(path, None)
+        self._in_view.pop(path, None)
 
     def take_scanned(self, files: Collection[Scanned], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
@@ -150,8 +153,15 @@ class Folder:
         thread, so that the loop gets its turns."""
         known = dict(self.snapshot.sources.files)
         for path in gone:
-            known.pop(path, None)
-        known.update({path: SourceFile(found) for path, found in facts.items()})
+            if path not in self._since:
+                known.pop(path, None)
+        known.update(
+            {
+                path: SourceFile(found)
+                for path, found in facts.items()
+                if path not in self._since  # of those the open text counts
+            }
+        )
         sources = await asyncio.to_thread(Sources.of, list(known.values()), self._read)
         self.snapshot = self.snapshot.with_sources(sources)
         self._take_open()
@@ -163,9 +173,17 @@ class Folder:
             self._take(file, self._since.get(file.facts.path, 0.0))
 
     def _take(self, file: SourceFile, when: float) -> None:
-        known = self.snapshot.sources.files.get(file.facts.path)
-        if known is None or known.facts is not file.facts or known.text != file.text:
-            self.snapshot = self.snapshot.with_file(file, when)
+        path = file.facts.path
+        known = self.snapshot.sources.files.get(path)
+        if known is not None and known.facts is file.facts and known.text == file.text:
+            return
+        in_view = self.sources.in_view(path)
+        before = None
+        if known is not None and path in self._in_view:
+            seen = self._in_view[path]
+            before = known if len(seen) < len(in_view) and seen.items() <= in_view.items() else None
+        self._in_view[path] = in_view
+        self.snapshot = self.snapshot.with_file(file, when, before=before)
 
     def _read(self, path: str) -> SourceFile | None:
         return self.sources.read(path, self.snapshot.sources.facts(path))

@@ -32,6 +32,10 @@ class MirroredWorkspace(Workspace):
         if known is None or not known.is_open:
             self.adopt(path, entry)
 
+    def exports(self, path: str) -> dict[str, bytes]:
+        """Digests of what a file, and each that it includes, declares."""
+        return {other: self._files[other].exports for other in self.closure(path)}
+
     def local(self, path: str) -> LocalFacts | None:
         """As the base class; of a file that cannot be read again here, though what it includes
         changed, what was last known."""
@@ -82,6 +86,11 @@ class FolderSources:
         """The file is gone from the disk."""
         if path not in self._open:
             self._workspace.remove(path)
+
+    def in_view(self, path: str) -> dict[str, bytes]:
+        """A file and all that it includes, as far as it is known, with a digest of what each
+        declares."""
+        return self._workspace.exports(path)
 
     def includes(self, path: str) -> tuple[str, ...]:
         """The files that a file includes directly."""
