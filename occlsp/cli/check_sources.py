@@ -46,7 +46,9 @@ def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progres
     """Reads the sources at `paths` into `read`, which is of use however far this came."""
     workspace = read.workspace
     wanted: list[str] = []
-    for path, text, time in _found(paths, read):
+    found_files = list(_found(paths, read))
+    workspace.add_known(path for path, _, _ in found_files)  # before an include is looked up
+    for path, text, time in found_files:
         progress(f"reading {path}", len(wanted), 0)
         try:
             workspace.update(path, text, is_open=False)
