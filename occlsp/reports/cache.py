@@ -2,7 +2,7 @@
 
     v1/manifests/ab/<key>       which results there are for a key, each with the content of its
                                 includes; a key stands for source, flags, architecture, toolkit
-    v1/results/ab/<id>.report   a `CompileResult`; beside it <id>.ptx and <id>.cubin
+    v1/results/ab/<id>.report   a `CompileResult`, a failure too; beside it <id>.ptx, <id>.cubin
     v1/index/<folder>/…         the latest result of each unit of a source folder
     v1/notes/ab/<name>          what helps the next compile (which recipe last worked in a folder)
     v1/tmp, v1/scratch          files being written, folders being compiled in
@@ -22,13 +22,15 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from occlsp.reports.compiled import CompileResult
+from occlsp.reports.dependencies import Reads
+from occlsp.reports.digests import Digests, digest
 
 log = logging.getLogger("occlsp.cache")
 
@@ -48,7 +50,9 @@ T = TypeVar("T")
 class _Variant:
     result: str
     includes: dict[str, str]
-    """Path → digest of the content."""
+    """Path → digest of the content; empty for a file that was looked for and is not there."""
+    until: float | None = None
+    """When it holds no longer, in seconds since the epoch; None: while the files stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,38 +75,6 @@ class Latest:
         """The end of the index file's name."""
         kind = ("-record" if self.is_recorded else "") + ("-debug" if self.is_debug else "")
         return self.arch + kind
-
-
-@dataclass
-class Digests:
-    """Digests of files' contents, remembered while size and time stay."""
-
-    known: dict[str, tuple[tuple[int, int, int], str]] = field(default_factory=dict)
-
-    def of(self, path: str) -> str | None:
-        """The digest of the file's content; None where it cannot be read."""
-        try:
-            status = os.stat(path)  # noqa: PTH116  (hundreds a lookup)
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            known = self.known.get(path)
-            if known is not None and known[0] == stamp:
-                return known[1]
-            made = digest(Path(path).read_bytes())
-        except (OSError, ValueError):
-            return None
-        # A file written within the clock's grain could change again under the same time.
-        if time.time_ns() - status.st_mtime_ns > 50_000_000:
-            self.known[path] = (stamp, made)
-        return made
-
-
-def digest(*parts: bytes) -> str:
-    """A name for this content; the lengths of the parts count."""
-    made = hashlib.blake2b(digest_size=20)
-    for part in parts:
-        made.update(b"%d:" % len(part))
-        made.update(part)
-    return made.hexdigest()
 
 
 class Cache:
@@ -134,15 +106,35 @@ class Cache:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def lookup(self, key: str) -> CompileResult | None:
-        """The result for `key` whose includes are as they are now; it is then the unit's latest."""
+    def lookup(self, key: str, reads: Reads | None = None) -> CompileResult | None:
+        """The result for `key` whose includes are as they are now; with numbers it is then the
+        unit's latest. What it was made from is added to `reads`."""
         for variant in self._variants(key):
-            if all(self.digests.of(path) == made for path, made in variant.includes.items()):
-                result = self._result(variant.result)
-                if result is not None:
+            if self._holds(variant) and (result := self._result(variant.result)) is not None:
+                if result.has_numbers:
                     self._make_latest(result, variant.result)
-                    return replace(result, is_cached=True)
+                if reads is not None:
+                    reads.files.update(variant.includes)
+                return replace(result, is_cached=True)
         return None
+
+    def _holds(self, variant: _Variant) -> bool:
+        if variant.until is not None and time.time() > variant.until:
+            return False
+        known = variant.includes.items()
+        return all((self.digests.of(path) or "") == made for path, made in known)
+
+    def contents(self, paths: Iterable[str], since: int) -> dict[str, str]:
+        """Path → digest, for `store`. Of a file that changed after `since` (nanoseconds of the
+        epoch), or is gone, one that no content has: what was read may not be what is there."""
+        made: dict[str, str] = {}
+        for path in paths:
+            known = self.digests.of(path)
+            if known is None or os.stat(path).st_mtime_ns >= since:  # noqa: PTH116
+                log.info("%s changed while it was compiled", path)
+                known = f"changed at {since}"
+            made[path] = known
+        return made
 
     def store(
         self,
@@ -152,23 +144,28 @@ class Cache:
         *,
         ptx: Path | None = None,
         cubin: Path | None = None,
+        until: float | None = None,
     ) -> CompileResult:
         """Keeps a result, with its PTX and cubin moved in; returns it with their new places.
 
-        `includes`: path → digest of every file whose content the result depends on.
+        `includes`: path → digest of every file whose content the result depends on, empty for
+        one that must not be there; `until`, in seconds since the epoch: for how long at most. A
+        result without numbers never is a unit's latest: what was known before stays.
         """
         facts = [f"{path}\0{made}" for path, made in sorted(includes.items())]
         name = digest(key.encode(), *(os.fsencode(fact) for fact in facts))
         path = self._path("results", name)
         kept: dict[str, str | None] = {}
         for kind, product in (("ptx", ptx), ("cubin", cubin)):
-            kept[kind] = self._move(product, path.with_suffix(f".{kind}")) if product else None
+            if product is not None:
+                kept[kind] = self._move(product, path.with_suffix(f".{kind}"))
         result = replace(result, **kept)  # type: ignore[arg-type]
         if self._write(path.with_suffix(".report"), result):
             others = [known for known in self._variants(key) if known.result != name]
-            variants = [_Variant(name, dict(includes)), *others][:VARIANTS]
+            variants = [_Variant(name, dict(includes), until), *others][:VARIANTS]
             self._write(self._path("manifests", key), variants)
-            self._write_latest(result, name)
+            if result.has_numbers:
+                self._write_latest(result, name)
         self._sweep_at_times()
         return result
 
@@ -248,15 +245,13 @@ class Cache:
         result = self._read(path, CompileResult)
         if result is None:
             return None
-        for product in (path.with_suffix(".ptx"), path.with_suffix(".cubin"), path):
+        ptx = _present(path.with_suffix(".ptx"), result.ptx)
+        cubin = _present(path.with_suffix(".cubin"), result.cubin)
+        for file in (ptx, cubin, path):
             with contextlib.suppress(OSError):
-                if time.time() - product.stat().st_mtime > TOUCH_SECONDS:
-                    os.utime(product)
-        return replace(
-            result,
-            ptx=_present(path.with_suffix(".ptx")),
-            cubin=_present(path.with_suffix(".cubin")),
-        )
+                if file is not None and time.time() - os.stat(file).st_mtime > TOUCH_SECONDS:  # noqa: PTH116
+                    os.utime(file)
+        return replace(result, ptx=ptx, cubin=cubin)
 
     def _index_path(self, unit: str, slot: str) -> Path:
         folder, name = os.path.split(unit)
@@ -396,8 +391,11 @@ def _checksum(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=20).digest()
 
 
-def _present(path: Path) -> str | None:
-    return str(path) if path.exists() else None
+def _present(own: Path, named: str | None) -> str | None:
+    """The product beside a result, else the one of another result that it names."""
+    if own.exists():
+        return str(own)
+    return named if named is not None and os.path.exists(named) else None  # noqa: PTH110
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -12,16 +12,17 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from occlsp.reports import messages
-from occlsp.reports.cache import Cache, digest
+from occlsp.reports.cache import Cache
 from occlsp.reports.compiled import CompileResult, Status
 from occlsp.reports.cubin import read_cubin
-from occlsp.reports.dependencies import read_dependencies
+from occlsp.reports.dependencies import Reads, read_dependencies
+from occlsp.reports.digests import digest
 from occlsp.reports.facts import Entry, Origin
 from occlsp.reports.flags import Filtered
 from occlsp.reports.invocation import ARCH, COPY, Invocation, prepare
@@ -53,6 +54,8 @@ class Context:
     cancelled: Callable[[], bool] | None = None
     finish: Callable[[CompileResult], CompileResult] | None = None
     """Called with every fresh result before it is kept: to add what we cannot know here."""
+    reads: Reads | None = None
+    """Is told of every file that a run reads."""
 
 
 def compile_unit(
@@ -93,7 +96,7 @@ def compile_unit(
         reason = getattr(error, "strerror", None) or error
         return replace(blank, message=f"{unit} cannot be read: {reason}")
     key = _key(context, blank, content, flags)
-    known = context.cache.lookup(key) if context.cache is not None else None
+    known = context.cache.lookup(key, context.reads) if context.cache is not None else None
     if known is not None and (known.ptx or not known.entries):
         return replace(known, dropped=flags.dropped)
     took = context.cache.took(blank.unit) if context.cache is not None else 0.0
@@ -133,6 +136,8 @@ def _compile(
     if keep_preprocessed is not None and (made := invocation.preprocessed()) is not None:
         keep_preprocessed(made)
     includes = read_dependencies(invocation.dependency_file, scratch)
+    if context.reads is not None:
+        context.reads.files.update(whose_content_counts(includes or (), context.compiler))
     blank = replace(
         blank,
         took=done.took,
@@ -232,14 +237,9 @@ def _keep(
         if result.status in ("timeout", "error", "failed"):
             cache.note_took(result)
         return result
-    digests: dict[str, str] = {}
-    for path in _hashed(includes, context.compiler, result.unit):
-        made = cache.digests.of(path)
-        if made is None or os.stat(path).st_mtime_ns >= started:  # noqa: PTH116
-            log.info("%s changed while %s was compiled", path, result.unit)
-            made = f"changed at {started}"
-        digests[path] = made
-    return cache.store(key, result, digests, ptx=invocation.ptx(), cubin=invocation.code())
+    hashed = whose_content_counts(includes, context.compiler)
+    contents = cache.contents((path for path in hashed if path != result.unit), started)
+    return cache.store(key, result, contents, ptx=invocation.ptx(), cubin=invocation.code())
 
 
 def _key(context: Context, result: CompileResult, content: bytes, flags: Filtered) -> str:
@@ -256,11 +256,11 @@ def _key(context: Context, result: CompileResult, content: bytes, flags: Filtere
     return digest(content, *(os.fsencode(part) for part in parts))
 
 
-def _hashed(includes: Sequence[str], compiler: Compiler, unit: str) -> Iterator[str]:
-    """The includes whose content counts: the toolkit's are known by its version."""
+def whose_content_counts(includes: Iterable[str], compiler: Compiler) -> Iterator[str]:
+    """The includes without the toolkit's, which are known by its version."""
     toolkit = _folder_of(compiler)
     for path in includes:
-        if path != unit and not (toolkit and os.path.realpath(path).startswith(toolkit)):
+        if not (toolkit and os.path.realpath(path).startswith(toolkit)):
             yield path
 
 

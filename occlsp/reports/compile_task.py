@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from occlsp.reports.cache import Cache
+from occlsp.reports.commanded import compile_with_flags
 from occlsp.reports.commandline import Dropped
-from occlsp.reports.compile import TIMEOUT, Context, compile_unit
+from occlsp.reports.compile import TIMEOUT, Context
 from occlsp.reports.compile_commands import CompileCommands, find, load
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.flags import Filtered, filter_flags
@@ -46,6 +47,8 @@ class CompileRequest:
     """In place of what is on the disk."""
     cache: str | None = None
     """The cache's folder; None: the user's."""
+    retry: bool = False
+    """Whether to do again what timed out or crashed not long ago."""
 
 
 def context_of(request: CompileRequest, control: Control) -> Context | Missing:
@@ -111,14 +114,17 @@ def compile_one(request: CompileRequest, control: Control) -> CompileResult:
             base_flags(request, refused),
             root=Path(request.root),
             text=request.text,
+            retry=request.retry,
         )
-    return compile_unit(
+    return compile_with_flags(
         context,
         unit,
         request.arch,
         flags or base_flags(request, refused),
+        root=Path(request.root),
         text=request.text,
         debug=request.debug,
+        retry=request.retry,
     )
 
 

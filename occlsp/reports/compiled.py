@@ -31,10 +31,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a unit without compile commands."""
+    """One try at a unit."""
 
     step: str
-    """"remembered", "bare", "guessed", "search", "mended", "fragment", "slice"."""
+    """"command", "remembered", "bare", "guessed", "search", "mended", "fragment", "slice"."""
     status: Status
     message: str | None = None
     """What was wrong, in one line."""
@@ -75,10 +75,12 @@ class CompileResult:
     time: float = 0.0
     """When it was compiled, in seconds since the epoch."""
     attempts: tuple[Attempt, ...] = ()
-    """Of a unit without compile commands: what was tried, the last with this outcome."""
+    """Where there was more than one way: what was tried, the last with this outcome."""
     lost: tuple[str, ...] = ()
     """Of a device slice: the names of the kernels that do not compile. What was known of them
     before stays valid as old numbers."""
+    missing: tuple[str, ...] = ()
+    """Headers that were found nowhere, as they are written."""
     is_cached: bool = False
     """Answered from the cache; nothing ran."""
 

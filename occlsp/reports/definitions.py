@@ -6,7 +6,9 @@ file stands before them, except for a macro that the source itself demands (`#er
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 NAMES = ("CMakeLists.txt", "Makefile", "setup.py")
@@ -28,7 +30,7 @@ def unconditional(unit: Path, root: Path) -> tuple[str, ...]:
     """`NAME=VALUE` of every macro that the build files from the unit's folder to the root define
     for CUDA whatever their options are; the nearest file wins."""
     found: dict[str, str] = {}
-    for _, content in _build_files(unit, root, NAMES[:1]):
+    for content in _contents(unit, root, NAMES[:1]):
         depth = 0
         for command in _COMMAND.finditer(content):
             block = (command[1] or "").lower()
@@ -44,26 +46,25 @@ def demanded(output: str, unit: Path, root: Path) -> tuple[str, ...]:
     """`NAME=VALUE` of the macros that an `#error` in `output` names and a build file can define."""
     names = {name for line in _ERROR.findall(output) for name in _MACRO.findall(line)}
     found: dict[str, str] = {}
-    for _, content in _build_files(unit, root, NAMES) if names else ():
+    for content in _contents(unit, root, NAMES) if names else ():
         for name, value in _DEFINE.findall(content):
             if name in names:
                 found.setdefault(name, value or "1")
     return tuple(f"{name}={value}" for name, value in sorted(found.items()))
 
 
-def _build_files(unit: Path, root: Path, names: tuple[str, ...]) -> list[tuple[Path, str]]:
-    found = []
+def build_files(unit: Path, root: Path, names: tuple[str, ...] = NAMES) -> Iterator[Path]:
+    """The build files that count for a unit, there or not, the nearest first."""
     for folder in unit.parents:
-        for name in names:
-            path = folder / name
-            try:
-                with path.open("rb") as stream:
-                    found.append((path, stream.read(MAX_BYTES).decode("utf-8", "replace")))
-            except OSError:
-                continue
+        yield from (folder / name for name in names)
         if folder == root or not folder.is_relative_to(root):
             break
-    return found
+
+
+def _contents(unit: Path, root: Path, names: tuple[str, ...]) -> Iterator[str]:
+    for path in build_files(unit, root, names):
+        with contextlib.suppress(OSError), path.open("rb") as stream:
+            yield stream.read(MAX_BYTES).decode("utf-8", "replace")
 
 
 def _defined(word: str, arguments: str) -> list[tuple[str, str]]:

@@ -15,16 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from occlsp.reports import definitions
-from occlsp.reports.compile import Context, compile_unit, scratch_folder
+from occlsp.reports.compile import Context, compile_unit
 from occlsp.reports.compiled import Attempt, CompileResult, Message
-from occlsp.reports.dependencies import read_missing
 from occlsp.reports.flags import Filtered
 from occlsp.reports.guess import WorkspaceFiles, guessed_folders
-from occlsp.reports.invocation import prepare_scan
+from occlsp.reports.outcome import remembered
 from occlsp.reports.recipe import Recipe
-from occlsp.reports.run import run
-from occlsp.reports.slicing import compile_slice, known_slice
-from occlsp.reports.toolchain import clean_environment
+from occlsp.reports.scan import missing_headers
+from occlsp.reports.slicing import compile_slice
 
 SEARCH_ROUNDS = 6
 MAX_INCLUDERS = 2
@@ -41,17 +39,30 @@ def compile_without_commands(
     root: Path,
     text: bytes | None = None,
     known_files: Iterable[Path] | None = None,
+    retry: bool = False,
 ) -> CompileResult:
     """Compiles `unit` (or `text` in its place) for `arch` as well as can be without its flags.
 
     `base` are the flags to begin with, `root` is the workspace folder; `known_files` its files
-    where they are listed already. All steps together take at most `context.timeout` seconds.
+    where they are listed already. All steps together take at most `context.timeout` seconds,
+    and the slice of a unit that took longer as much again.
     The result's `attempts` say what was tried; its origin is "slice" where host code had to be
-    cut. What worked is remembered in the cache, for the folder. Never raises on what the
-    compiler does.
+    cut. What worked is remembered in the cache for the folder, and what came of the unit for the
+    unit; `retry` tries again what timed out. Never raises on what the compiler does.
     """
     files = WorkspaceFiles(root, known_files)
-    return _Ladder(context, unit, arch, base, root, text, files).climb()
+    unit = Path(os.path.abspath(unit))  # noqa: PTH100  (links stay)
+    return remembered(
+        context,
+        unit,
+        arch,
+        base,
+        text,
+        way=f"ladder\0{root}",
+        files=files,
+        retry=retry,
+        work=lambda watched: _Ladder(watched, unit, arch, base, root, text, files).climb(),
+    )
 
 
 class _Ladder:
@@ -67,7 +78,7 @@ class _Ladder:
     ) -> None:
         self._deadline = time.monotonic() + context.timeout
         self._context = context
-        self._unit = Path(os.path.abspath(unit))  # noqa: PTH100  (links stay)
+        self._unit = unit
         self._arch = arch
         self._base = base
         self._root = root
@@ -80,17 +91,21 @@ class _Ladder:
 
     def climb(self) -> CompileResult:
         """The result of the first step that works, or of the last."""
-        known = self._known_slice()
-        if known is not None:
-            return known
+        if self._context.reads is not None:
+            for path in definitions.build_files(self._unit, self._root):
+                known = path.is_file()
+                (self._context.reads.files if known else self._context.reads.absent).add(str(path))
         result = self._full()
-        if self._is_final(result):
+        is_slow = result.status == "timeout"
+        if self._is_final(result) and not is_slow:
             return self._told(result)
         fragment = self._through_includers()
         if fragment is not None:
             return self._told(fragment)
         if self._remaining() < MIN_SECONDS:
-            return self._told(result)
+            if not is_slow:
+                return self._told(result)
+            self._deadline = time.monotonic() + self._context.timeout
         sliced = self._sliced(result)
         demanded = definitions.demanded(sliced.output, self._unit, self._root)
         recipe = self._recipe.with_definitions(demanded)
@@ -111,24 +126,7 @@ class _Ladder:
             text=self._text,
         )
         self._attempts.append(Attempt("slice", sliced.status, sliced.message, sliced.took))
-        if sliced.has_numbers and self._context.cache is not None:
-            self._context.cache.note(self._slice_name(), self._recipe)
         return sliced
-
-    def _known_slice(self) -> CompileResult | None:
-        """What a slice gave for the unit as it is now: nothing is compiled twice."""
-        cache = self._context.cache
-        recipe = cache.noted(self._slice_name(), Recipe) if cache is not None else None
-        if recipe is None:
-            return None
-        flags = recipe.added_to(self._base)
-        known = known_slice(self._context, self._unit, self._arch, flags, text=self._text)
-        if known is None:
-            return None
-        return replace(known, attempts=(Attempt("slice", known.status, known.message),))
-
-    def _slice_name(self) -> str:
-        return f"slice\0{self._root}\0{self._unit}"
 
     # Compiling all of it
 
@@ -142,6 +140,8 @@ class _Ladder:
             if self._is_final(result):
                 return result
         recipe, self._missing = self._find_headers()
+        if self._context.reads is not None:
+            self._context.reads.missing.update(self._missing)
         if self._missing:
             self._recipe = recipe
             return self._refused()
@@ -186,8 +186,8 @@ class _Ladder:
 
     def _scan(self, recipe: Recipe) -> list[str]:
         flags = recipe.added_to(self._base)
-        timeout = max(self._remaining(), MIN_SECONDS)
-        return scan(self._context, self._unit, self._arch, flags, self._text, timeout=timeout)
+        context = replace(self._context, timeout=max(self._remaining(), MIN_SECONDS))
+        return missing_headers(context, self._unit, self._arch, flags, self._text)
 
     def _note_missing(self, recipe: Recipe, missing: list[str]) -> None:
         self._attempts.append(Attempt(recipe.step, "error", f"missing: {', '.join(missing[:8])}"))
@@ -287,26 +287,3 @@ def working_flags(context: Context, unit: Path, base: Filtered, root: Path) -> F
 
 def _note_name(root: Path, unit: Path) -> str:
     return f"recipe\0{root}\0{unit.parent}"
-
-
-def scan(
-    context: Context,
-    unit: Path,
-    arch: str,
-    flags: Filtered,
-    text: bytes | None,
-    *,
-    timeout: float,
-) -> list[str]:
-    """The headers that the preprocessor does not find; empty also where it does not say."""
-    with scratch_folder(context.cache) as scratch:
-        invocation = prepare_scan(context.compiler, unit, arch, flags, scratch, text)
-        env = os.environ if context.env is None else context.env
-        run(
-            invocation.argv,
-            cwd=scratch,
-            env=clean_environment(env, context.workspaces, scratch),
-            timeout=timeout,
-            cancelled=context.cancelled,
-        )
-        return list(read_missing(invocation.dependency_file) or ())

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from occlsp.reports.cache import Cache, digest
+from occlsp.reports.cache import Cache
 from occlsp.reports.commandline import OptionsFiles, peel
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.dependencies import read_dependencies
+from occlsp.reports.digests import digest
 from occlsp.reports.facts import Entry, Report, ReportWarning
 from occlsp.reports.flag_lists import ALIASES, TAKES_VALUE
 from occlsp.reports.recorded import SUFFIX, encode

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from occlsp.reports.cache import digest
 from occlsp.reports.compile import Context, compile_unit, scratch_folder
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.errors import front_end_errors
@@ -17,10 +15,11 @@ from occlsp.reports.facts import ReportWarning
 from occlsp.reports.flags import Filtered
 from occlsp.reports.preprocessed import Place
 from occlsp.reports.slice import Slice
-from occlsp.reports.standins import write_standins
+from occlsp.reports.standins import replaceable, write_standins
 
 MAX_ROUNDS = 20
-_ALL_ERRORS = "-Xcudafe=--error_limit=1000"
+_ADDED = ("-Xcudafe=--error_limit=1000", "--expt-relaxed-constexpr")
+"""All errors at once; and what PyTorch's builds say, of which our stand-ins make use."""
 _SYSTEM = re.compile(
     r"/usr/(?:local/cuda|lib|include/(?:c\+\+|[\w-]*-linux-gnu|bits|sys|linux|asm|[^/]+$))"
 )
@@ -40,25 +39,12 @@ def compile_slice(
     """Compiles what of `unit` (or `text`) is device code, with origin "slice".
 
     `missing`: includes to be stood in for. `failed` and `preprocessed` are the full compile's
-    outcome, where there is one: its errors begin the cutting. `context.timeout` bounds all
+    outcome, where there is one: its errors begin the cutting; where it took too long, PyTorch's
+    headers are stood in for, and without them nothing is tried. `context.timeout` bounds all
     rounds together. The message says what was left out; kernels that do not compile are
     warnings. A result without numbers is the last round's.
     """
-    known = known_slice(context, unit, arch, flags, text=text)
-    if known is not None:
-        return known
-    slicer = _Slicer(context, unit, arch, flags, text)
-    result = slicer.compiled(missing, failed, preprocessed)
-    key = _key(context, unit, arch, flags, text)
-    return _kept(context, key, result) if result.has_numbers and key else result
-
-
-def known_slice(
-    context: Context, unit: Path, arch: str, flags: Filtered, *, text: bytes | None = None
-) -> CompileResult | None:
-    """The slice of the unit as it is now, where the cache has it."""
-    key = _key(context, unit, arch, flags, text)
-    return context.cache.lookup(key) if context.cache is not None and key else None
+    return _Slicer(context, unit, arch, flags, text).compiled(missing, failed, preprocessed)
 
 
 class _Slicer:
@@ -74,7 +60,7 @@ class _Slicer:
         self._context = replace(context, slow=None)
         self._unit = unit
         self._arch = arch
-        self._flags = replace(flags, kept=(*flags.kept, _ALL_ERRORS))
+        self._flags = replace(flags, kept=tuple(dict.fromkeys((*flags.kept, *_ADDED))))
         self._text = text
         self._took = 0.0
         self._standins = ""
@@ -83,8 +69,13 @@ class _Slicer:
         self, missing: list[str], failed: CompileResult | None, preprocessed: bytes | None
     ) -> CompileResult:
         """All rounds."""
+        is_slow = failed is not None and failed.status == "timeout"
+        if failed is not None and is_slow:
+            missing = replaceable((str(self._unit), *failed.dependencies), self._text)
+            if not missing:
+                return failed
         if failed is None or preprocessed is None or missing:
-            failed, preprocessed = self._with_standins(missing)
+            failed, preprocessed = self._with_standins(missing, is_slow=is_slow)
             if failed.has_numbers or preprocessed is None:
                 return self._told(failed, failed, missing, None)
         cut = Slice(preprocessed, self._is_own)
@@ -96,12 +87,17 @@ class _Slicer:
                 result = more if len(more.entries) > len(result.entries) else result
         return self._told(result, failed, missing, cut)
 
-    def _with_standins(self, missing: list[str]) -> tuple[CompileResult, bytes | None]:
+    def _with_standins(
+        self, missing: list[str], *, is_slow: bool
+    ) -> tuple[CompileResult, bytes | None]:
+        """`is_slow`: the stand-ins come before the headers that they stand for."""
         made: list[bytes] = []
         with scratch_folder(self._context.cache) as folder:
             search = write_standins(missing, folder)
             self._standins = str(folder) + os.sep
             host = (*self._flags.host, "-idirafter", str(search))
+            if is_slow:
+                host = (f"-I{search}", *self._flags.host)
             result = compile_unit(
                 replace(self._context, timeout=self._remaining()),
                 self._unit,
@@ -162,7 +158,7 @@ class _Slicer:
             lost += f" ({first.errors[0].text})"
         left_out = [
             f"{cut.cut_count} places cut that do not compile" if cut and cut.cut_count else "",
-            f"missing: {', '.join(missing[:8])}" if missing else "",
+            f"without {', '.join(missing[:8])}" if missing else "",
             lost,
         ]
         message = "device code only: " + ("; ".join(filter(None, left_out)) or "all of it")
@@ -188,34 +184,3 @@ class _Slicer:
             lost=dropped,
             warnings=(*result.warnings, *warnings),
         )
-
-
-def _key(
-    context: Context, unit: Path, arch: str, flags: Filtered, text: bytes | None
-) -> str | None:
-    try:
-        content = unit.read_bytes() if text is None else text
-    except OSError:
-        return None
-    parts = ("slice", str(unit), arch, context.compiler.version, *flags.key())
-    return digest(content, *(os.fsencode(part) for part in parts))
-
-
-def _kept(context: Context, key: str, result: CompileResult) -> CompileResult:
-    """Keeps a slice's result for the unit as it is now, with copies of its products."""
-    cache = context.cache
-    if cache is None:
-        return result
-    digests = {path: made for path in result.dependencies if (made := cache.digests.of(path))}
-    with scratch_folder(cache) as folder:
-        ptx, cubin = _copy(result.ptx, folder), _copy(result.cubin, folder)
-        return cache.store(key, result, digests, ptx=ptx, cubin=cubin)
-
-
-def _copy(product: str | None, folder: Path) -> Path | None:
-    if product is None:
-        return None
-    try:
-        return Path(shutil.copy(product, folder))
-    except OSError:
-        return None

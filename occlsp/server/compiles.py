@@ -143,6 +143,7 @@ class Compiles:
                 settings.compile.args,
                 settings.compile.timeout,
                 slow=None if cause == "command" else SLOW,
+                retry=cause == "command",
             )
             for arch in folder.snapshot.architectures.names
         ]

@@ -8,8 +8,9 @@ the corpus is run or written to. `--include` adds a folder of library headers (c
 that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
 also forces the slice on every file that compiles whole, with its quoted includes and the folders
 of `--include` hidden, and compares the numbers. The limit is on the compilers' own time
-(`--cpu-seconds`), so that a busy machine gives the same shares. `--summary FILE` prints the tables
-of earlier results.
+(`--cpu-seconds`), so that a busy machine gives the same shares. Files that `--out` already holds
+are not measured again, so that a run can be ended and gone on with; `--again STATUS` measures those
+again that ended so. `--summary FILE` prints the tables of earlier results.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from occlsp.reports.compile_task import defaults
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Entry
 from occlsp.reports.flags import Filtered
-from occlsp.reports.ladder import compile_without_commands, scan
+from occlsp.reports.ladder import compile_without_commands
+from occlsp.reports.scan import missing_headers
 from occlsp.reports.slicing import compile_slice
 from occlsp.reports.toolchain import Missing, find_compiler
 
@@ -168,7 +170,7 @@ def measure(
             unit,
             arch,
             bare,
-            missing=scan(plain, unit, arch, bare, text, timeout=context.timeout),
+            missing=missing_headers(plain, unit, arch, bare, text),
             text=text,
         )
         row["slice_equals"] = compare(result, hidden)
@@ -205,6 +207,15 @@ def summary(rows: list[dict[str, Any]]) -> None:
         print(f"slice against full: {both} entries in {len(checked)} files, {wrong} differ")
 
 
+def _known(out: Path | None, again: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The rows of an earlier run by repository and unit; the last of a unit counts."""
+    if out is None or not out.exists():
+        return {}
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    known = {(row["repository"], row["unit"]): row for row in rows}
+    return {name: row for name, row in known.items() if row["status"] not in again}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path)
@@ -219,9 +230,10 @@ def main() -> None:
     parser.add_argument("--match", default="", help="only files whose path holds this")
     parser.add_argument("--kernels", action="store_true", help="only files that hold a kernel")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--again", action="append", default=[], metavar="STATUS")
     options = parser.parse_args()
     if options.summary:
-        summary([json.loads(line) for line in options.summary.read_text("utf-8").splitlines()])
+        summary(list(_known(options.summary, []).values()))
         return
     limit = CpuLimit(options.cpu_seconds)
     compiler = find_compiler(None, [options.corpus])
@@ -229,11 +241,16 @@ def main() -> None:
         sys.exit(str(compiler))
     base = defaults()
     for folder in options.include:
-        base = replace(base, host=(*base.host, "-I", str(folder.resolve())))
+        base = replace(base, host=(*base.host, f"-I{folder.resolve()}"))
+    known = _known(options.out, options.again)
     rows = []
     drawn = draw(options.corpus.resolve(), options.sample, options.seed, kernels=options.kernels)
     for repository, unit in drawn:
         if options.match not in str(unit):
+            continue
+        earlier = known.get((repository.name, str(unit.relative_to(repository))))
+        if earlier is not None:
+            rows.append(earlier)
             continue
         with tempfile.TemporaryDirectory(prefix="occlsp-ladder-") as folder:
             context = Context(

@@ -43,7 +43,7 @@ def main() -> None:
         sys.exit(str(compiler))
     base = defaults()
     for folder in options.include:
-        base = replace(base, host=(*base.host, "-I", str(folder.resolve())))
+        base = replace(base, host=(*base.host, f"-I{folder.resolve()}"))
     with tempfile.TemporaryDirectory() as folder:
         context = Context(compiler, Cache(Path(folder)), timeout=300)
         known = [(unit, compiled(context, unit, options.arch, base)) for unit in options.units]

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from occlsp.reports.cache import Cache, Digests, digest
+from occlsp.reports.cache import Cache
 from occlsp.reports.compiled import CompileResult
+from occlsp.reports.digests import Digests, digest
 from occlsp.reports.facts import Entry
 
 HEADER = "h.cuh"
@@ -229,7 +230,8 @@ def test_clearing_removes_everything(cache: Cache) -> None:
 WRITER = """
 import sys, time
 from pathlib import Path
-from occlsp.reports.cache import Cache, digest
+from occlsp.reports.cache import Cache
+from occlsp.reports.digests import digest
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Entry
 name, folder, number = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])

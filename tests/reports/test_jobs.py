@@ -213,6 +213,7 @@ def test_a_slow_unit_is_compiled_on_command_only(tmp_path: Path) -> None:
     async def test() -> None:
         unit = str(bench.unit)
         await bench.jobs.submit(unit, [bench.task(slow=0.2)])
+        bench.unit.write_text(SAXPY + "// edited")
         await bench.jobs.submit(unit, [bench.task(slow=0.2)])
         await bench.jobs.submit(unit, [bench.task(slow=None)], "command")
         await bench.jobs.close()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 _TORCH = frozenset({"torch", "ATen", "c10", "pybind11", "THC", "caffe2"})
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _DEPTH = 8
 """How many `../` of a missing include stay inside the folder."""
 
@@ -23,13 +27,29 @@ def write_standins(missing: list[str], folder: Path) -> Path:
         if path is None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        if PurePosixPath(target).parts[0] in _TORCH:
+        if _is_torch(target):
             if not torch.exists():
                 torch.write_bytes(files(__package__).joinpath("torch.h").read_bytes())
             path.write_text(f'#include "{torch}"\n', "utf-8")
         else:
             path.touch()
     return search
+
+
+def replaceable(paths: Iterable[str], text: bytes | None = None) -> list[str]:
+    """PyTorch's headers that the files outside PyTorch (and `text`) include: those that have
+    stand-ins which are enough for kernels, and compile in a tenth of the time."""
+    found = dict.fromkeys(_INCLUDE.findall(text or b""))
+    for path in paths:
+        if _TORCH.isdisjoint(PurePosixPath(path).parts):
+            with contextlib.suppress(OSError):
+                found.update(dict.fromkeys(_INCLUDE.findall(Path(path).read_bytes())))
+    names = (name.decode("utf-8", "surrogateescape") for name in found)
+    return [name for name in names if _is_torch(name)]
+
+
+def _is_torch(target: str) -> bool:
+    return not _TORCH.isdisjoint(PurePosixPath(target).parts[:1])
 
 
 def _inside(folder: Path, search: Path, target: str) -> Path | None:
