@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -57,6 +58,8 @@ def command(reports_dir: Path | None, verbose: bool, command: tuple[str, ...]) -
     from occlsp.reports import record  # while the compiler runs
 
     status = process.wait()
+    if not verbose:  # in a build's sandbox the cache is not to be written, which is as it should be
+        logging.disable()
     if status == 0:
         try:
             for built in record.products(words, Path.cwd()):

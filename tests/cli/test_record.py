@@ -151,6 +151,17 @@ def test_a_folder_of_reports_for_a_later_check(project: Project) -> None:
     assert "not a report of `occlsp record`" in broken.warnings[0].message
 
 
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_is_no_word_in_the_build(project: Project) -> None:
+    """As in the sandbox of a Bazel action, whose only place to write is its declared outputs."""
+    project.cache.write_text("a file where the folder should be")
+    folder = project.folder / "reports"
+    words = (str(real_nvcc().path), "-arch=sm_90", "-c", "a.cu", "-o", "a.o")
+    done = project.record(*words, options=("--reports-dir", str(folder)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [entry.registers for path in folder.iterdir() for entry in read_report(path).entries]
+
+
 @posix_only
 class TestAnyProgram:
     """With a script in the compiler's place: what is passed on, and how it ends."""
