@@ -302,7 +302,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
         elif before == "&" and _is_prefix(tokens, index - 1):
             if not _in_capture(tokens, index) and not _is_read_only(tokens, index - 1):
                 found.append(Change(token.text))
-        elif before == ">>" and _is_stream(tokens):
+        elif before == ">>" and _is_read(tokens, index, after):
             found.append(Change(token.text))
         elif before in ("(", ",") and following in (")", ",") and after == index + 1:
             called = _callee(tokens, index)
@@ -370,10 +370,25 @@ def _in_capture(tokens: Sequence[Token], index: int) -> bool:
     return False
 
 
-def _is_stream(tokens: Sequence[Token]) -> bool:
-    return any(
-        token.text in ("cin", "stream", "file", "is", "in", "ss", "iss") for token in tokens[:4]
-    )
+def _is_read(tokens: Sequence[Token], index: int, after: int) -> bool:
+    """Whether the variable at `index`, behind a `>>`, is read from a stream and no count of a
+    shift: the result of the whole goes nowhere, or is what a condition asks."""
+    if after < len(tokens) and tokens[after].text not in (">>", ")", "&&", "||", ",", ";"):
+        return False
+    depth = 0
+    for at in range(index - 2, -1, -1):
+        token = tokens[at]
+        if token.text in (")", "]"):
+            depth += 1
+        elif depth and token.text in ("(", "["):
+            depth -= 1
+        elif depth or token.text in (">>", ".", "->", "::", "*"):
+            continue
+        elif token.text == "(":
+            return at == 0 or tokens[at - 1].text in ("if", "while", "!", "(", "&&", "||")
+        elif token.kind != "name" or token.text == "return":
+            return token.text in ("&&", "||", "!", ";")
+    return True
 
 
 def _callee(tokens: Sequence[Token], index: int) -> tuple[str, int] | None:

@@ -69,6 +69,24 @@ class TestVariables:
     def test_an_address_given_away_makes_it_unknown(self) -> None:
         assert blocks("int t = 64; tune(&t); k<<<1, t>>>(p);") is None
 
+    def test_what_a_stream_reads_is_unknown(self) -> None:
+        for body in (
+            "coordinates >> t;",
+            "if (ok) { input->part(2) >> n >> t; }",
+            "if (!(std::cin >> t)) return;",
+            "while (words >> t && n) {}",
+        ):
+            assert blocks(f"int t = 64; {body} k<<<n, t>>>(p);") is None, body
+
+    def test_what_shifts_is_not_read(self) -> None:
+        for body in (
+            "int m = 1024 >> t;",
+            "if (n >> t & 1) {}",
+            "g(n >> t);",
+            "h(1, n >> t);",
+        ):
+            assert blocks(f"int t = 6; {body} k<<<n, t>>>(p);") == ((6, 1, 1),), body
+
     def test_a_reference_parameter_makes_it_unknown(self) -> None:
         before = "void tune(int& t) { t = 5; }\nvoid look(int t) {}"
         assert blocks("int t = 64; tune(t); k<<<1, t>>>(p);", before=before) is None
