@@ -85,16 +85,20 @@ class EntryIndex:
         index = next(i for i, rival in enumerate(rivals) if rival.kernel is site.kernel)
         return _once(found[index], site.kernel)
 
+    def named(self, site: KernelSite) -> tuple[Entry, ...]:
+        """The entries that may be a kernel as far as names tell: a quick first look."""
+        found = self.by_name.get(site.kernel.name, ())
+        if site.kernel.from_macro is None:
+            return found
+        return found + self.by_file.get(_file_name(site.path), ())
+
     def _match(
         self, rivals: Sequence[KernelSite], sources: Sources
     ) -> tuple[tuple[Entry, ...], ...]:
         keys = [key_of(rival, sources) for rival in rivals]
         entries: dict[int, Entry] = {}
-        for rival, key in zip(rivals, keys, strict=True):
-            named = self.by_name.get(rival.kernel.name, ())
-            if key.from_macro:
-                named += self.by_file.get(_file_name(rival.path), ())
-            entries |= {id(entry): entry for entry in named}
+        for rival in rivals:
+            entries |= {id(entry): entry for entry in self.named(rival)}
         matches = match_entries(keys, entries.values())
         found: list[list[Entry]] = [[] for _ in keys]
         for entry, match in zip(entries.values(), matches, strict=True):

@@ -94,8 +94,9 @@ def _spills(snapshot: Snapshot, path: str, span: Span | None) -> Iterator[Hint]:
         return
     worst: dict[int, int] = {}
     for site in snapshot.sources.kernels_of(path):
-        joined = join.of_kernel(snapshot, site)
-        for entry in joined.entries_on(snapshot.architectures.primary):
+        if not any(entry.spill_lines for entry in snapshot.entries.named(site)):
+            continue
+        for entry in join.entries_here(snapshot, site, snapshot.architectures.primary):
             if not snapshot.history.age(path, site.kernel, entry).is_stale:
                 for line, count in spill_lines(snapshot, site, entry).items():
                     worst[line] = max(worst.get(line, 0), sum(count))

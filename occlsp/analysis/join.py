@@ -143,6 +143,12 @@ def entries_of(snapshot: Snapshot, site: KernelSite) -> tuple[Entry, ...]:
     return _kept(snapshot, key, lambda: snapshot.entries.of_kernel(site, snapshot.sources))
 
 
+def entries_here(snapshot: Snapshot, site: KernelSite, arch: str) -> tuple[Entry, ...]:
+    """The entries that are a kernel, or may be, on one architecture."""
+    is_only = len(snapshot.architectures.names) == 1
+    return entries_on(entries_of(snapshot, site), arch, is_only=is_only)
+
+
 def admitted_threads(kernel: Kernel, entry: Entry | None, launch: Launch | None) -> int | None:
     """The largest block that the kernel admits; None where it has no bound, or an unknown one.
 
@@ -184,12 +190,11 @@ def _launch_rows(
     snapshot: Snapshot, site: LaunchSite, kernel: KernelSite, *, is_one_of_several: bool
 ) -> list[Row]:
     opted = verdict(snapshot.sources, site, kernel)
-    known_entries = entries_of(snapshot, kernel)
     preferred = carveout(snapshot, kernel, site.launch)
     known = shape(block_of(kernel.kernel, site.launch), site.launch.dynamic_smem)
     rows = []
     for arch in snapshot.architectures.names:
-        here = entries_on(known_entries, arch, is_only=len(snapshot.architectures.names) == 1)
+        here = entries_here(snapshot, kernel, arch)
         entries: tuple[Entry | None, ...] = snapshot.entries.pick(kernel, site.launch, here) or (
             None,
         )
@@ -242,7 +247,6 @@ def _suggested(row: Limits, resources: Resources, launch: Launch) -> tuple[Case,
 
 
 def _of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
-    entries = entries_of(snapshot, site)
     launches = snapshot.sources.launches_of(site)
     rows = tuple(
         row
@@ -250,11 +254,10 @@ def _of_kernel(snapshot: Snapshot, site: KernelSite) -> KernelJoin:
         for row in of_launch(snapshot, launch).rows
         if row.site == site and row.is_shown
     )
-    rows = rows or tuple(_bounds_rows(snapshot, site, entries))
-    is_only = len(snapshot.architectures.names) == 1
+    rows = rows or tuple(_bounds_rows(snapshot, site))
     return KernelJoin(
         site,
-        {arch: entries_on(entries, arch, is_only=is_only) for arch in snapshot.architectures.names},
+        {arch: entries_here(snapshot, site, arch) for arch in snapshot.architectures.names},
         launches,
         rows,
     )
@@ -274,22 +277,21 @@ def all_rows(snapshot: Snapshot, site: KernelSite) -> tuple[Row, ...]:
     archs = {row.arch for row in rows}
     rows += [
         row
-        for row in _bounds_rows(snapshot, site, entries_of(snapshot, site))
+        for row in _bounds_rows(snapshot, site)
         if (row.arch, row.entry.entry if row.entry else None) not in launched
         and (row.entry is not None or row.arch not in archs)
     ]
     return tuple(rows)
 
 
-def _bounds_rows(snapshot: Snapshot, site: KernelSite, entries: tuple[Entry, ...]) -> Iterator[Row]:
+def _bounds_rows(snapshot: Snapshot, site: KernelSite) -> Iterator[Row]:
     """At the maximum of the launch bounds, for each entry."""
     kernel = site.kernel
     if kernel.inactive:
         return
-    is_only = len(snapshot.architectures.names) == 1
     for arch in snapshot.architectures.names:
         row = limits(arch)
-        found: tuple[Entry | None, ...] = entries_on(entries, arch, is_only=is_only) or (None,)
+        found: tuple[Entry | None, ...] = entries_here(snapshot, site, arch) or (None,)
         for entry in found:
             max_threads = admitted_threads(kernel, entry, None)
             resources = Resources.of(kernel, entry, max_threads, snapshot.settings.carveout)

@@ -5,7 +5,7 @@ An index is immutable; `with_file` gives a new one that shares all that did not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -52,12 +52,51 @@ class AttributeSite:
     attribute: Attribute
 
 
+S = TypeVar("S", KernelSite, LaunchSite, AttributeSite)
+Table = Mapping[str, tuple[S, ...]]
+"""Sites by simple name."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What one file says, by the names of kernels."""
+
+    kernels: Table[KernelSite] = field(default_factory=dict)
+    launches: Table[LaunchSite] = field(default_factory=dict)
+    attributes: Table[AttributeSite] = field(default_factory=dict)
+
+    @staticmethod
+    def of(facts: FileFacts) -> Tables:
+        """The tables of one file's facts."""
+        kernels: dict[str, list[KernelSite]] = {}
+        launches: dict[str, list[LaunchSite]] = {}
+        attributes: dict[str, list[AttributeSite]] = {}
+        for kernel in facts.kernels:
+            kernels.setdefault(kernel.name, []).append(KernelSite(facts.path, kernel))
+        for launch in facts.launches:
+            site = LaunchSite(facts.path, launch)
+            for name in launched_names(launch):
+                launches.setdefault(simple_name(name), []).append(site)
+        for attribute in facts.attributes:
+            name = simple_name(attribute.kernel) if attribute.kernel else ""
+            attributes.setdefault(name, []).append(AttributeSite(facts.path, attribute))
+        return Tables(_joined([kernels]), _joined([launches]), _joined([attributes]))
+
+
+_NO_TABLES = Tables()
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """One file: its facts and its text (empty where nobody needs it)."""
 
     facts: FileFacts
     text: bytes = b""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """What the facts say, by the names of kernels."""
+        return Tables.of(self.facts)
 
     @cached_property
     def masked(self) -> bytes:
@@ -79,9 +118,9 @@ class Sources:
     """All files in view."""
 
     files: Mapping[str, SourceFile] = field(default_factory=dict)
-    by_name: Mapping[str, tuple[KernelSite, ...]] = field(default_factory=dict)
-    launches_by_name: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)
-    attributes_by_name: Mapping[str, tuple[AttributeSite, ...]] = field(default_factory=dict)
+    by_name: Table[KernelSite] = field(default_factory=dict)
+    launches_by_name: Table[LaunchSite] = field(default_factory=dict)
+    attributes_by_name: Table[AttributeSite] = field(default_factory=dict)
     """Calls that may be for any kernel are under the empty name."""
     read: Callable[[str], SourceFile | None] = _nothing
     """A file's text where `files` holds the facts alone; must not block for long."""
@@ -98,14 +137,12 @@ class Sources:
     ) -> Sources:
         """An index of `files`."""
         table = {file.facts.path: file for file in files}
-        tables = _Tables()
-        for file in table.values():
-            tables.add(file.facts)
+        all_tables = [file.tables for file in table.values()]
         return Sources(
             table,
-            _frozen(tables.kernels),
-            _frozen(tables.launches),
-            _frozen(tables.attributes),
+            _joined(tables.kernels for tables in all_tables),
+            _joined(tables.launches for tables in all_tables),
+            _joined(tables.attributes for tables in all_tables),
             read,
         )
 
@@ -122,11 +159,8 @@ class Sources:
         old = files.pop(path, None)
         if file is not None:
             files[path] = file
-        gone, came = _Tables(), _Tables()
-        if old is not None:
-            gone.add(old.facts)
-        if file is not None:
-            came.add(file.facts)
+        gone = old.tables if old is not None else _NO_TABLES
+        came = file.tables if file is not None else _NO_TABLES
         return Sources(
             files,
             _patched(self.by_name, path, gone.kernels, came.kernels),
@@ -316,51 +350,27 @@ def _takes(kernel: Kernel, count: int) -> bool:
     return len(kernel.parameters) == count
 
 
-S = TypeVar("S", KernelSite, LaunchSite, AttributeSite)
-
-
-class _Tables:
-    """Sites by simple name, while an index is made."""
-
-    def __init__(self) -> None:
-        self.kernels: dict[str, list[KernelSite]] = {}
-        self.launches: dict[str, list[LaunchSite]] = {}
-        self.attributes: dict[str, list[AttributeSite]] = {}
-
-    def add(self, facts: FileFacts) -> None:
-        for kernel in facts.kernels:
-            self.kernels.setdefault(kernel.name, []).append(KernelSite(facts.path, kernel))
-        for launch in facts.launches:
-            site = LaunchSite(facts.path, launch)
-            for name in launched_names(launch):
-                self.launches.setdefault(simple_name(name), []).append(site)
-        for attribute in facts.attributes:
-            name = simple_name(attribute.kernel) if attribute.kernel else ""
-            self.attributes.setdefault(name, []).append(AttributeSite(facts.path, attribute))
-
-
 def launched_names(launch: Launch) -> tuple[str, ...]:
     """The names of the kernels that a launch may run; none where that is not known."""
     return launch.candidates or ((launch.kernel,) if launch.kernel_known else ())
 
 
-def _frozen(table: dict[str, list[S]]) -> dict[str, tuple[S, ...]]:
-    return {name: tuple(sites) for name, sites in table.items()}
+def _joined(tables: Iterable[Mapping[str, Sequence[S]]]) -> Table[S]:
+    joined: dict[str, list[S]] = {}
+    for table in tables:
+        for name, sites in table.items():
+            joined.setdefault(name, []).extend(sites)
+    return {name: tuple(sites) for name, sites in joined.items()}
 
 
-def _patched(
-    table: Mapping[str, tuple[S, ...]],
-    path: str,
-    gone: dict[str, list[S]],
-    came: dict[str, list[S]],
-) -> Mapping[str, tuple[S, ...]]:
+def _patched(table: Table[S], path: str, gone: Table[S], came: Table[S]) -> Table[S]:
     """`table` with the sites of one file replaced; the very same where there were none."""
     if not gone and not came:
         return table
     patched = dict(table)
     for name in {**gone, **came}:
         kept = tuple(site for site in patched.get(name, ()) if site.path != path)
-        sites = kept + tuple(came.get(name, ()))
+        sites = kept + came.get(name, ())
         if sites:
             patched[name] = sites
         else:
