@@ -77,10 +77,12 @@ def made_log(text: str) -> str:
 class Bench:
     """One server, one file, and where its launches are."""
 
-    def __init__(self, path: Path, folder: Path, count: int) -> None:
+    def __init__(self, path: Path, folder: Path, home: Path, count: int) -> None:
         self.count = count
         self.client = Client(
-            folder, home=folder / "home", options={"trusted": True, "arch": ["sm_90"]}
+            folder,
+            home=home,
+            options={"trusted": True, "arch": ["sm_90"], "compile": {"timeout": 300}},
         )
         began = time.perf_counter()
         self.uri = self.client.open(path)
@@ -95,7 +97,7 @@ class Bench:
     def settle(self) -> None:
         """Waits until nothing runs but what is asked for."""
         self.client.wait_for(
-            lambda: self.client.request("occlsp/status", None)["state"] == "idle", 120
+            lambda: self.client.request("occlsp/status", None)["state"] in ("idle", "error"), 600
         )
 
     def position(self, number: int) -> dict[str, Any]:
@@ -177,10 +179,17 @@ def load_machine(bench: Bench, folder: Path, sources: Path, text: str) -> None:
     )
 
 
-def turns(bench: Bench, since: int) -> list[str]:
-    """The log lines about long turns that came after the first `since` log lines."""
-    logged = bench.client.heard("window/logMessage")[since:]
-    return [p["message"] for p in logged if p["message"].startswith("turns:")]
+def turns(bench: Bench, since: int) -> dict[str, list[float]]:
+    """The turns above 50 ms that were logged after the first `since` log lines: milliseconds by
+    cause, the longest first. Prints them."""
+    found: dict[str, list[float]] = {}
+    for logged in bench.client.heard("window/logMessage")[since:]:
+        if told := re.match(r"turns: .* busy for (\d+) ms: (.*)", logged["message"]):
+            found.setdefault(told[2], []).append(float(told[1]))
+    for cause, times in found.items():
+        times.sort(reverse=True)
+        print(f"turns above 50 ms: {len(times)}, the longest {times[0]:.0f} ms: {cause}")
+    return found
 
 
 def clangd(command: str, path: Path, folder: Path, count: int) -> None:
@@ -204,11 +213,30 @@ def clangd(command: str, path: Path, folder: Path, count: int) -> None:
     client.process.kill()
 
 
+def workspace(arguments: argparse.Namespace, temporary: Path) -> tuple[Path, Path]:
+    """The folder to open, and the file in it: where it lies, or a copy alone with a build log."""
+    if arguments.root:
+        return arguments.root.resolve(), arguments.file.resolve()
+    folder = temporary / "workspace"
+    (folder / "build").mkdir(parents=True)
+    path = folder / (arguments.file.name if arguments.file else "made.cu")
+    text = (
+        arguments.file.read_text("utf-8", "replace") if arguments.file else made(arguments.lines)
+    )
+    path.write_text(text)
+    log = arguments.log.read_text() if arguments.log else made_log(text)
+    (folder / "build" / "build.log").write_text(log)
+    os.utime(path, (1, 1))
+    return folder, path
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--log", type=Path, help="ptxas output for FILE")
+    parser.add_argument("--root", type=Path, help="the workspace that FILE lies in")
+    parser.add_argument("--compile", action="store_true", help="ask for a compile first")
     parser.add_argument("--lines", type=int, default=5000)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--load", type=Path, help="a folder of sources that is scanned meanwhile")
@@ -216,35 +244,29 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "workspace"
-        (folder / "build").mkdir(parents=True)
-        path = folder / (arguments.file.name if arguments.file else "made.cu")
-        text = (
-            arguments.file.read_text("utf-8", "replace")
-            if arguments.file
-            else made(arguments.lines)
-        )
-        path.write_text(text)
-        log = arguments.log.read_text() if arguments.log else made_log(text)
-        (folder / "build" / "build.log").write_text(log)
-        os.utime(path, (1, 1))
-        bench = Bench(path, folder, arguments.count)
+        home = Path(temporary) / "home"
+        home.mkdir()
+        folder, path = workspace(arguments, Path(temporary))
+        text = path.read_text("utf-8", "replace")
+        bench = Bench(path, folder, home, arguments.count)
         print(f"{len(text) >> 10} KiB, {text.count(chr(10))} lines, {bench.hints} hints; "
               f"opening until hints {bench.opened * 1000:.0f} ms")  # fmt: skip
         bench.settle()
-        found: dict[str, Any] = {"quiet": bench.all(), "long turns": turns(bench, 0)}
+        if arguments.compile:
+            command = {"command": "occlsp.compile", "arguments": [bench.uri]}
+            told = bench.client.request("workspace/executeCommand", command, 600)
+            bench.settle()
+            print(f"{told['message']}; {len(bench.client.hints(bench.uri))} hints")
+        found: dict[str, Any] = {"before": turns(bench, 0)}
+        since = len(bench.client.heard("window/logMessage"))
+        found |= {"quiet": bench.all(), "long turns": turns(bench, since)}
         if arguments.load:
             since = len(bench.client.heard("window/logMessage"))
             load_machine(bench, folder, arguments.load.resolve(), text)
             print("under load:")
             found["load"] = bench.all()
-            bench.client.wait_for(
-                lambda: bench.client.request("occlsp/status", None)["state"] in ("idle", "error"),
-                600,
-            )
+            bench.settle()
             found["long turns under load"] = turns(bench, since)
-        for line in [*found["long turns"], *found.get("long turns under load", ())]:
-            print(line)
         memory = psutil.Process(bench.client.process.pid).memory_info().rss
         print(f"memory {memory >> 20} MiB")
         bench.client.stop()
