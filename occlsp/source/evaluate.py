@@ -83,6 +83,9 @@ class Scope(Protocol):
     def elements(self, key: str) -> list[Abstract]:
         """All elements of a local array; none where they are not known."""
 
+    def declared(self, name: str) -> str | None:
+        """The type of a local variable or parameter, extents of arrays included."""
+
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
         """A constant, enumerator or kernel in view."""
 
@@ -447,37 +450,12 @@ def _index(node: ast.Index, scope: Scope, where: Where | None) -> Abstract:
 def _sizeof(node: ast.Sizeof, scope: Scope, where: Where | None) -> Abstract:
     if node.operator == "alignof":
         return unknown("alignof is not evaluated", ULONG)
+    from occlsp.source.sizes import size_of
+
     result = size_of(node.text, scope)
     if result is not None:
         return known(result, ULONG)
     return unknown(f"sizeof({node.text}) is not known", ULONG)
-
-
-_ARRAY = re.compile(r"^(.*?)((?:\[[^\[\]]*\])+)$", re.S)
-
-
-def size_of(text: str, scope: Scope) -> int | None:
-    """Bytes of a type or of a local variable; arrays of known length included."""
-    array = _ARRAY.match(text)
-    if array:
-        element = size_of(array[1].strip(), scope)
-        count = 1
-        for length in re.findall(r"\[([^\[\]]*)\]", array[2]):
-            values = [to_number(evaluate(n, scope)).value for n in scope.nodes(length)]
-            if len(values) != 1 or values[0] is None:
-                return None
-            count *= values[0]
-        return None if element is None else element * count
-    resolved = scope.type_text(text)
-    found = types.size(resolved)
-    if found is not None:
-        return found
-    value = scope.variable(text) if text.isidentifier() else None
-    if isinstance(value, Number) and value.type is not None:
-        return max(value.type.bits // 8, 1)
-    if isinstance(value, Real):
-        return value.bits // 8
-    return 12 if isinstance(value, Dim) else None
 
 
 def _opaque(node: ast.Opaque, scope: Scope, where: Where | None) -> Abstract:

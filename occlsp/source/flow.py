@@ -60,7 +60,7 @@ class Interpreter(Variables):
         self.state = State()
         for name, (kind, value) in parameters.items():
             self.state.variables[name] = value
-            self.state.types[name] = kind
+            self.state.types[name] = _passed(kind)
         self.names = names
         self.positions: list[int] = []
         self.until = len(body.text)
@@ -410,6 +410,15 @@ _ENDS = re.compile(
 """What makes a branch matter that changes nothing: it may not go on, or names a type."""
 _EXITS = re.compile(r"\s*(?:std::)?(?:exit|abort|terminate|_exit|quick_exit)\s*\(")
 _LABEL = re.compile(r"\s*(?!default\b|public\b|private\b)[A-Za-z_]\w*\s*:(?!:)")
+
+
+def _passed(kind: str) -> str:
+    """The type of a parameter: an array is handed over as a pointer."""
+    if not kind.endswith("]") or "(" in kind:
+        return kind
+    base, _, inner = kind.partition("[")
+    rest = inner.partition("]")[2]
+    return f"{base}(*){rest}" if rest else f"{base}*"
 
 
 def _span(node: st.Statement) -> tuple[int, int]:

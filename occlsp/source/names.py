@@ -67,6 +67,10 @@ class StaticScope:
         """Fields of locals."""
         return self.variables.get(key)
 
+    def declared(self, name: str) -> str | None:
+        """No locals have types here."""
+        return None
+
     def elements(self, key: str) -> list[Abstract]:
         """The elements of a local array with initial values; none where they are not known."""
         count = self.variables.get(f"{key}[]")

@@ -6,9 +6,10 @@ import re
 
 from occlsp.source import types
 from occlsp.source.bodies import readable
-from occlsp.source.evaluate import evaluate, size_of
+from occlsp.source.evaluate import evaluate
 from occlsp.source.flow import Interpreter
 from occlsp.source.names import StaticScope
+from occlsp.source.sizes import size_of
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import FileSyntax, RawKernel, RawShared
 from occlsp.source.values import to_number

@@ -76,6 +76,10 @@ class FlowScope(StaticScope):
         self.interpreter = interpreter
         self.types = state.types
 
+    def declared(self, name: str) -> str | None:
+        """The type of a local, an array's with its extents."""
+        return self.types.get(name)
+
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
         """A local variable hides what is outside of the function."""
         if name in self.types and name not in self.variables:

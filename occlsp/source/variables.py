@@ -9,6 +9,7 @@ from dataclasses import replace
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
 from occlsp.source import types
+from occlsp.source.arrays import elements, extents
 from occlsp.source.conversion import converted, named
 from occlsp.source.effects import Change, Declaration, assignment, changes, declarations
 from occlsp.source.evaluate import Budget, Where, evaluate, place
@@ -16,7 +17,7 @@ from occlsp.source.known_calls import apply_known_call, may_change
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
-from occlsp.source.numbers import Number, binary, known, unknown
+from occlsp.source.numbers import Number, binary, unknown
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.text import Span
 from occlsp.source.values import (
@@ -31,8 +32,6 @@ from occlsp.source.values import (
     with_component,
 )
 from occlsp.source.view import View
-
-MAX_ELEMENTS = 64
 
 
 class Variables:
@@ -234,7 +233,7 @@ class Variables:
         if item.initial:
             self.side_effects(item.initial)
         if item.name not in self.names:
-            self.hide(item.name, item.type)
+            self.hide(item.name, f"{item.type}[?]" if item.is_array else item.type)
             return
         if item.type.rstrip().endswith("&") and not types.is_constant(item.type):
             self.share(item)
@@ -243,35 +242,13 @@ class Variables:
             return
         value = self.initial(item, start)
         fields = {k: v for k, v in state.variables.items() if k.startswith(f"{item.name}.")}
-        self.hide(item.name, item.type)
+        kind = f"{item.type}{extents(item, start, self)}" if item.is_array else item.type
+        self.hide(item.name, kind)
         state.variables[item.name] = value
         if isinstance(value, Number) and "Config" in item.type:
             state.variables.update(fields)
         if item.is_array and not item.is_function_pointer:
-            state.variables.update(self.array_elements(item, start))
-
-    def array_elements(self, item: Declaration, start: int) -> dict[str, Abstract]:
-        """`int sizes[] = {32, 64}`: the elements by their keys, and `sizes[]`: how many."""
-        tokens = list(item.initial or ())
-        close = matching(tokens, 0)
-        dimension = tokens[1:close]
-        rest = tokens[close + 1 :]
-        if len(rest) < 3 or [t.text for t in rest[:2]] != ["=", "{"] or rest[-1].text != "}":
-            return {}
-        parts = split_arguments(rest[2:-1])
-        if not all(parts) or len(parts) > MAX_ELEMENTS:
-            return {}
-        length = len(parts)
-        if dimension:
-            declared = to_number(self.evaluated(dimension, start)).value
-            if declared != length:
-                return {}
-        scope = FlowScope(self, self.state)
-        found: dict[str, Abstract] = {f"{item.name}[]": known(length)}
-        for index, part in enumerate(parts):
-            value = converted(self.evaluated(part, start), item.type, scope)
-            found[f"{item.name}[{index}]"] = value
-        return found
+            state.variables.update(elements(item, start, self))
 
     def share(self, item: Declaration) -> None:
         """A reference to a variable: what it does to it is not followed."""
