@@ -245,7 +245,8 @@ def _exactly(
     unit = Path(request.unit)
     flags, refused = command_flags(request)
     if flags is None:
-        flags = working_flags(context, unit, base_flags(request, refused), Path(request.root))
+        base = base_flags(request, context.compiler, refused)
+        flags = working_flags(context, unit, base, Path(request.root))
     return exact_rows(context, unit, request.arch, flags, entry, wanted, current=ptx.bounds)
 
 

@@ -15,7 +15,7 @@ from occlsp.reports.compile_commands import CompileCommands, find, load
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.flags import Filtered, filter_flags
 from occlsp.reports.ladder import compile_without_commands
-from occlsp.reports.toolchain import Missing, find_compiler
+from occlsp.reports.toolchain import Compiler, Missing, find_compiler
 from occlsp.reports.worker import Control
 
 FUNCTION = "occlsp.reports.compile_task:compile_one"
@@ -79,13 +79,17 @@ def command_flags(request: CompileRequest) -> tuple[Filtered | None, tuple[Dropp
     return None, tuple(refused)
 
 
-def base_flags(request: CompileRequest, refused: tuple[Dropped, ...] = ()) -> Filtered:
-    """The flags where there is no compile command: the usual ones, then the settings'."""
+def base_flags(
+    request: CompileRequest, compiler: Compiler, refused: tuple[Dropped, ...] = ()
+) -> Filtered:
+    """The flags where there is no compile command: the usual ones, the settings', and the folders
+    of the libraries that came with the compiler."""
     workspaces = [Path(folder) for folder in request.workspaces or (request.root,)]
     own = filter_flags(
         [*USUAL, *request.args], Path(request.root), workspaces=workspaces, env=os.environ
     )
-    return Filtered(dropped=refused).plus(own)
+    beside = [word for path in compiler.library_folders for word in ("-idirafter", str(path))]
+    return Filtered(dropped=refused).plus(own).plus(Filtered(host=tuple(beside)))
 
 
 def commands_of(request: CompileRequest) -> CompileCommands:
@@ -111,7 +115,7 @@ def compile_one(request: CompileRequest, control: Control) -> CompileResult:
             context,
             unit,
             request.arch,
-            base_flags(request, refused),
+            base_flags(request, context.compiler, refused),
             root=Path(request.root),
             text=request.text,
             retry=request.retry,
@@ -120,7 +124,7 @@ def compile_one(request: CompileRequest, control: Control) -> CompileResult:
         context,
         unit,
         request.arch,
-        flags or base_flags(request, refused),
+        flags or base_flags(request, context.compiler, refused),
         root=Path(request.root),
         text=request.text,
         debug=request.debug,

@@ -15,14 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from occlsp.reports import definitions
-from occlsp.reports.compile import Context, compile_unit
+from occlsp.reports.compile import Context, compile_unit, scratch_folder
 from occlsp.reports.compiled import Attempt, CompileResult, Message
+from occlsp.reports.dependencies import Reads
 from occlsp.reports.flags import Filtered
 from occlsp.reports.guess import WorkspaceFiles, guessed_folders
 from occlsp.reports.outcome import remembered
 from occlsp.reports.recipe import Recipe
 from occlsp.reports.scan import missing_headers
 from occlsp.reports.slicing import compile_slice
+from occlsp.reports.standins import write_standins
 
 SEARCH_ROUNDS = 6
 MAX_INCLUDERS = 2
@@ -77,7 +79,8 @@ class _Ladder:
         files: WorkspaceFiles,
     ) -> None:
         self._deadline = time.monotonic() + context.timeout
-        self._context = context
+        self._reads = context.reads if context.reads is not None else Reads()
+        self._context = replace(context, reads=self._reads)
         self._unit = unit
         self._arch = arch
         self._base = base
@@ -91,10 +94,9 @@ class _Ladder:
 
     def climb(self) -> CompileResult:
         """The result of the first step that works, or of the last."""
-        if self._context.reads is not None:
-            for path in definitions.build_files(self._unit, self._root):
-                known = path.is_file()
-                (self._context.reads.files if known else self._context.reads.absent).add(str(path))
+        for path in definitions.build_files(self._unit, self._root):
+            known = self._reads.files if path.is_file() else self._reads.absent
+            known.add(str(path))
         result = self._full()
         is_slow = result.status == "timeout"
         if self._is_final(result) and not is_slow:
@@ -106,6 +108,8 @@ class _Ladder:
             if not is_slow:
                 return self._told(result)
             self._deadline = time.monotonic() + self._context.timeout
+        if self._missing:
+            self._look_behind()
         sliced = self._sliced(result)
         demanded = definitions.demanded(sliced.output, self._unit, self._root)
         recipe = self._recipe.with_definitions(demanded)
@@ -140,8 +144,7 @@ class _Ladder:
             if self._is_final(result):
                 return result
         recipe, self._missing = self._find_headers()
-        if self._context.reads is not None:
-            self._context.reads.missing.update(self._missing)
+        self._reads.missing.update(self._missing)
         if self._missing:
             self._recipe = recipe
             return self._refused()
@@ -161,7 +164,13 @@ class _Ladder:
     def _mended(self, output: str) -> Recipe | None:
         """What the message asks for."""
         demanded = definitions.demanded(output, self._unit, self._root)
-        return self._recipe.mended(output) or self._recipe.with_definitions(demanded)
+        return (
+            self._recipe.mended(output)
+            or self._recipe.with_definitions(demanded)
+            or self._recipe.before_system(
+                sorted(self._reads.files), guessed_folders(self._unit, self._root)
+            )
+        )
 
     def _find_headers(self) -> tuple[Recipe, list[str]]:
         """The least recipe whose headers are all there, and what is not anywhere."""
@@ -171,7 +180,10 @@ class _Ladder:
             return recipe, []
         self._note_missing(recipe, missing)
         recipe = recipe.with_folders("guessed", guessed_folders(self._unit, self._root))
-        missing = self._scan(recipe)
+        return self._search(recipe, self._scan(recipe))
+
+    def _search(self, recipe: Recipe, missing: list[str]) -> tuple[Recipe, list[str]]:
+        """`recipe` with the folders of the workspace that hold what is missing; what is left."""
         for _ in range(SEARCH_ROUNDS):
             if not missing:
                 break
@@ -184,8 +196,29 @@ class _Ladder:
             missing = self._scan(recipe)
         return recipe, missing
 
-    def _scan(self, recipe: Recipe) -> list[str]:
+    def _look_behind(self) -> None:
+        """Finds what is asked for only once the missing headers are stood in for."""
+        with scratch_folder(self._context.cache) as folder:
+            for _ in range(SEARCH_ROUNDS):
+                search = write_standins(self._missing, folder)
+                more = [
+                    name for name in self._scan(self._recipe, search) if name not in self._missing
+                ]
+                if not more:
+                    break
+                found = [self._files.folder_for(target, self._unit) for target in more]
+                self._recipe = self._recipe.with_folders(
+                    "search", [folder for folder in found if folder is not None]
+                )
+                self._missing += [
+                    name for name, place in zip(more, found, strict=True) if place is None
+                ]
+        self._reads.missing.update(self._missing)
+
+    def _scan(self, recipe: Recipe, standins: Path | None = None) -> list[str]:
         flags = recipe.added_to(self._base)
+        if standins is not None:
+            flags = replace(flags, host=(*flags.host, "-idirafter", str(standins)))
         context = replace(self._context, timeout=max(self._remaining(), MIN_SECONDS))
         return missing_headers(context, self._unit, self._arch, flags, self._text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ REMOVED_NAMES = {
     "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig",
 }
 """Names that the runtime dropped, and what they are called now."""
+_SYSTEM = "/usr/include/"
 NEWER_LANGUAGE = "--std=c++20"
 
 
@@ -28,6 +30,8 @@ class Recipe:
     step: str = "bare"
     folders: tuple[str, ...] = ()
     """Searched after all others: a repository's own `math.h` must not shadow the system's."""
+    first: tuple[str, ...] = ()
+    """Searched before the system's for once, see `before_system`."""
     defines: tuple[str, ...] = ()
     """`NAME=VALUE`."""
     is_rdc: bool = False
@@ -38,7 +42,10 @@ class Recipe:
         kept = base.kept
         if self.language is not None:
             kept = (*(word for word in kept if not word.startswith("--std")), self.language)
-        host = [word for folder in self.folders for word in ("-idirafter", folder)]
+        host = [f"-I{folder}" for folder in self.first]
+        # GCC passes over a folder's first mention where it is among the last ones, too.
+        after = [folder for folder in self.folders if folder not in self.first]
+        host += [word for folder in after for word in ("-idirafter", folder)]
         host += [f"-D{definition}" for definition in self.defines]
         return replace(
             base,
@@ -56,6 +63,18 @@ class Recipe:
         """The recipe with more macros; None where it has them all."""
         new = tuple(word for word in definitions if word not in self.defines)
         return replace(self, step="mended", defines=(*self.defines, *new)) if new else None
+
+    def before_system(self, read: Iterable[str], guessed: Iterable[Path]) -> Recipe | None:
+        """The recipe with the folders first, of its own and those `guessed`, that hold a header
+        named as one of the system's that was `read`: `#include <error.h>` may mean the
+        repository's own. None where there is none, or they are first already."""
+        names = [name.removeprefix(_SYSTEM) for name in read if name.startswith(_SYSTEM)]
+        first = tuple(
+            folder
+            for folder in dict.fromkeys((*self.folders, *map(str, guessed)))
+            if any(os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
+        )
+        return replace(self, step="mended", first=first) if first and not self.first else None
 
     def mended(self, output: str) -> Recipe | None:
         """What the compiler's message asks for on top of this; None: nothing that we know."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -73,6 +73,7 @@ class Slice:
         self._rounds: Counter[int] = Counter()
         self._signatures: Counter[int] = Counter()
         self._added: list[KernelTemplate] = []
+        self._told: set[tuple[Place, str]] = set()
         self.dropped: tuple[str, ...] = ()
         """Kernels that could not be compiled, by name."""
         self.cut_count = 0
@@ -90,7 +91,7 @@ class Slice:
         """What to compile."""
         return self._text.whole() + b"".join(self._instance_lines())
 
-    def cut(self, errors: Iterable[CompilerError]) -> bool:
+    def cut(self, errors: Sequence[CompilerError]) -> bool:
         """Cuts what the errors stand in. False: no error stands where something may be cut."""
         edits: list[_Edit] = []
         touched: set[int] = set()
@@ -107,6 +108,7 @@ class Slice:
                 unknown |= _unknown_scope(error)
         for offset in self._host_uses(unknown):
             edits.extend(self._edits(offset, touched))
+        self._told.update((Place(error.file, error.line), error.message) for error in errors)
         edits = _outermost(edits)
         own = self._text.own
         for edit in reversed(edits):
@@ -119,14 +121,21 @@ class Slice:
         return bool(edits or refused)
 
     def _offset_of(self, error: CompilerError) -> int | None:
-        """Where to cut: the host code that instantiates what fails, else the place itself."""
+        """Where to cut: the host code that instantiates what fails, else the place itself.
+
+        Host code that fails again although another that instantiates it was cut is at fault
+        itself: a call that is missing, in a function that all others call.
+        """
+        place = Place(error.file, error.line)
+        at = self._text.offset_at(place, error.source, error.column)
+        is_told = (place, error.message) in self._told
+        if is_told and at is not None and self._is_host_code(self._outline.chain(at)):
+            return at
         frames = [self._text.offset_at(Place(*frame)) for frame in error.frames]
         known = [offset for offset in frames if offset is not None]
         for offset in reversed(known):
             if self._is_host_code(self._outline.chain(offset)):
                 return offset
-        place = Place(error.file, error.line)
-        at = self._text.offset_at(place, error.source, error.column)
         return at if at is not None else next(iter(known), None)
 
     def _host_uses(self, scopes: set[str]) -> Iterator[int]:

@@ -55,6 +55,15 @@ class Compiler:
         numbers = [int(part) for part in self.version.split(".")[:2] if part.isdigit()]
         return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
 
+    @property
+    def library_folders(self) -> list[Path]:
+        """Where PyPI's packages of libraries put their headers beside a toolkit from there: cuDNN
+        and NCCL, and up to CUDA 12 cuBLAS and the runtime, too."""
+        if self.toolkit is None or self.toolkit.parent.name != "nvidia":
+            return []
+        own = self.toolkit / "include"
+        return sorted(path for path in self.toolkit.parent.glob("*/include") if path != own)
+
     def tool(self, name: str) -> Path | None:
         """A tool of the same toolkit: "ptxas", "nvdisasm", "cuobjdump"."""
         folders = [self.toolkit / "bin"] if self.toolkit else []

@@ -154,6 +154,35 @@ class TestSteps:
         result = climb(context, tree(tmp_path / "w", files), "src/a.cu")
         assert (result.status, steps(result)[-1]) == ("ok", "guessed")
 
+    def test_a_header_named_as_one_of_the_systems_may_be_meant(
+        self, context: Context, tmp_path: Path
+    ) -> None:
+        files = {
+            "include/error.h": "#define OWN 3\n",
+            "src/a.cu": "#include <error.h>\n__global__ void a(int *p) { *p = OWN; }\n",
+            "src/n.h": "",
+            "src/b.cu": "#include <n.h>\n#include <error.h>\n"
+            "__global__ void b(int *p) { *p = OWN; }\n",
+        }
+        root = tree(tmp_path / "w", files)
+        for unit in ("src/a.cu", "src/b.cu"):
+            result = climb(context, root, unit)
+            assert (result.status, result.origin) == ("ok", "compile"), unit
+            assert steps(result)[-1] in ("mended", "remembered")
+
+    def test_headers_that_only_a_missing_one_leads_to(
+        self, context: Context, tmp_path: Path
+    ) -> None:
+        files = {
+            "a.cu": "#include <opencv2/opencv_modules.hpp>\n#ifdef HAVE_OPENCV_CUDEV\n"
+            '#include "gone.h"\n#include <lib/here.h>\n#endif\n'
+            "__global__ void a(int *p) { *p = HERE; }\nvoid run() { gone(); }\n",
+            "far/lib/here.h": "#define HERE 3\n",
+        }
+        result = climb(context, tree(tmp_path / "w", files), "a.cu")
+        assert (result.status, result.origin) == ("ok", "slice"), result.message
+        assert result.missing == ("gone.h", "opencv2/opencv_modules.hpp")
+
     def test_a_fragment_through_what_includes_it(self, context: Context, tmp_path: Path) -> None:
         files = {
             "part.cu": "__global__ void part(T *p) { *p = 1; }\n",

@@ -225,6 +225,84 @@ def test_pytorch_without_pytorch(context: Context, tmp_path: Path) -> None:
     assert "secret/host.h" in (result.message or "")
 
 
+LIBRARIES = {
+    "gtest/gtest.h": """\
+template <int N> __global__ void k(int *p) { *p = N; }
+struct Fixture : testing::Test { int size() const { return 3; } };
+TEST(Suite, Name) {
+  int *p = nullptr;
+  k<1><<<1, 32>>>(p);
+  ASSERT_EQ(cudaGetLastError(), cudaSuccess) << "after " << 1;
+  if (p == nullptr) GTEST_SKIP() << "no device";
+}
+TEST_F(Fixture, Other) {
+  k<2><<<size(), 32>>>(nullptr);
+  EXPECT_TRUE(size() > 2);
+}
+""",
+    "catch2/catch.hpp": """\
+template <int N> __global__ void k(int *p) { *p = N; }
+TEST_CASE("first", "[k]") {
+  k<1><<<1, 32>>>(nullptr);
+  SECTION("more") { REQUIRE(cudaGetLastError() == cudaSuccess); k<2><<<1, 32>>>(nullptr); }
+}
+""",
+    "fmt/format.h": """\
+template <int N> __global__ void k(int *p) { *p = N; }
+void say(const std::string &text);
+void run(int n) {
+  using namespace fmt::literals;
+  say(fmt::format(fmt::runtime("{n}"), "n"_a = n));
+  k<1><<<n, 32>>>(nullptr);
+  k<2><<<n, fmt::format("{}", n).size()>>>(nullptr);
+}
+""",
+    "opencv2/core/cuda/common.hpp": """\
+using namespace cv::cuda;
+template <class T> __global__ void k(const PtrStepSz<T> in, PtrStep<T> out) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  if (x < in.cols && y < in.rows) out(y, x) = in.ptr(y)[in.cols - x];
+}
+void run(const PtrStepSzb &in, PtrStepSzb out, const Stream &stream) {
+  k<uchar><<<device::divUp(in.cols, 32), 32, 0, StreamAccessor::getStream(stream)>>>(in, out);
+  k<float><<<1, 32>>>(PtrStepSzf(in), PtrStepSzf(out));
+  cudaSafeCall(cudaGetLastError());
+}
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("header", LIBRARIES)
+def test_libraries_whose_headers_are_missing(header: str, context: Context, tmp_path: Path) -> None:
+    """What they leave of the host code launches all instantiations: nothing has to be cut."""
+    unit = tmp_path / "a.cu"
+    unit.write_text(f"#include <{header}>\n{LIBRARIES[header]}")
+    result = sliced(context, unit, [header])
+    assert result.status == "ok", result.message
+    assert result.message == f"device code only: without {header}"
+    assert len(result.entries) == 2
+
+
+def test_a_call_that_fails_wherever_it_is_used_goes_itself() -> None:
+    """At first what instantiates it is at fault; if others fail the same way, it is itself."""
+    source = (
+        "template <class T> void log(T x) {\n  missing(x);\n}\n"
+        "void f() {\n  log(1);\n  log(2);\n}\n"
+    )
+    piece = Slice(f'# 1 "a.cu"\n{source}'.encode(), lambda path: path == "a.cu")
+
+    def told_at(line: int) -> list[CompilerError]:
+        return [CompilerError("a.cu", 2, "no missing", "missing(x);", 0, (("a.cu", line),))]
+
+    assert piece.cut(told_at(5))
+    assert b"missing(x);" in piece.text
+    assert b"log(1);" not in piece.text
+    assert piece.cut(told_at(6))
+    assert b"missing(x);" not in piece.text
+    assert b"log(2);" in piece.text
+
+
 @pytest.mark.slow
 def test_a_slice_has_the_numbers_of_the_full_compile(context: Context, tmp_path: Path) -> None:
     unit = tmp_path / "reduce.cu"

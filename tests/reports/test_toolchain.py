@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from occlsp.reports.compile import Context, compile_unit
+from occlsp.reports.compile_task import CompileRequest, base_flags
 from occlsp.reports.flags import Filtered
 from occlsp.reports.toolchain import (
     Compiler,
@@ -261,3 +263,16 @@ def test_the_environment_holds_nothing_that_makes_tools_do_more(tmp_path: Path) 
         "LC_ALL": "C",
         **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(tmp_path / "scratch")),
     }
+
+
+def test_libraries_from_pypi_beside_the_toolkit(tmp_path: Path) -> None:
+    for name in ("cu13", "cudnn", "nccl"):
+        (tmp_path / "nvidia" / name / "include").mkdir(parents=True)
+    nvcc = tmp_path / "nvidia" / "cu13" / "bin" / "nvcc"
+    compiler = Compiler(nvcc, "pip package", "13.5.37", nvcc.parents[1])
+    found = [str(path.relative_to(tmp_path)) for path in compiler.library_folders]
+    assert found == ["nvidia/cudnn/include", "nvidia/nccl/include"]
+    flags = base_flags(CompileRequest("a.cu", "sm_90", str(tmp_path)), compiler)
+    assert flags.host[:2] == ("-idirafter", str(tmp_path / "nvidia" / "cudnn" / "include"))
+    system = replace(compiler, toolkit=Path("/usr/local/cuda"))
+    assert system.library_folders == []

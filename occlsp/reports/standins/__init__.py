@@ -9,6 +9,14 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 _TORCH = frozenset({"torch", "ATen", "c10", "pybind11", "THC", "caffe2"})
+_LIBRARIES = {
+    **dict.fromkeys(_TORCH, "torch.h"),
+    "gtest": "gtest.h",
+    "catch2": "catch2.h",
+    "fmt": "fmt.h",
+    "opencv2": "opencv.h",
+}
+"""By the first part of an include."""
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _DEPTH = 8
 """How many `../` of a missing include stay inside the folder."""
@@ -17,22 +25,24 @@ _DEPTH = 8
 def write_standins(missing: list[str], folder: Path) -> Path:
     """Writes a header for each include of `missing`; the folder to search for them.
 
-    PyTorch's get what kernels need of them, all others are empty. Raises OSError.
+    Those of libraries that we know get what kernels need of them, all others are empty. Raises
+    OSError.
     """
     search = folder.joinpath(*(["in"] * _DEPTH))
     search.mkdir(parents=True, exist_ok=True)
-    torch = folder / "torch.h"
     for target in missing:
         path = _inside(folder, search, target)
         if path is None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        if _is_torch(target):
-            if not torch.exists():
-                torch.write_bytes(files(__package__).joinpath("torch.h").read_bytes())
-            path.write_text(f'#include "{torch}"\n', "utf-8")
-        else:
+        library = _library(target)
+        if library is None:
             path.touch()
+            continue
+        header = folder / library
+        if not header.exists():
+            header.write_bytes(files(__package__).joinpath(library).read_bytes())
+        path.write_text(f'#include "{header}"\n', "utf-8")
     return search
 
 
@@ -45,11 +55,12 @@ def replaceable(paths: Iterable[str], text: bytes | None = None) -> list[str]:
             with contextlib.suppress(OSError):
                 found.update(dict.fromkeys(_INCLUDE.findall(Path(path).read_bytes())))
     names = (name.decode("utf-8", "surrogateescape") for name in found)
-    return [name for name in names if _is_torch(name)]
+    return [name for name in names if _library(name) == "torch.h"]
 
 
-def _is_torch(target: str) -> bool:
-    return not _TORCH.isdisjoint(PurePosixPath(target).parts[:1])
+def _library(target: str) -> str | None:
+    """The header of ours for an include of a library that we know."""
+    return next((_LIBRARIES.get(part) for part in PurePosixPath(target).parts[:1]), None)
 
 
 def _inside(folder: Path, search: Path, target: str) -> Path | None:
