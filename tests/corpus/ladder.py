@@ -6,11 +6,12 @@ CORPUS holds one folder a repository. Files are drawn in turn from each (fixed s
 at a time with a fresh cache, and the share that yields entries is printed step by step. Nothing of
 the corpus is run or written to. `--include` adds a folder of library headers (cuBLAS, cuRAND, …)
 that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
-also forces the slice on every file that compiles whole, with its quoted includes and the folders
-of `--include` hidden, and compares the numbers. The limit is on the compilers' own time
-(`--cpu-seconds`), so that a busy machine gives the same shares. Files that `--out` already holds
-are not measured again, so that a run can be ended and gone on with; `--again STATUS` measures those
-again that ended so. `--summary FILE` prints the tables of earlier results.
+also forces the slice on every file that compiles whole, once with the host's headers alone hidden
+(the standard library's, and those of the repository without device code or definitions), once with
+all of the repository's and the folders of `--include`, and compares the numbers. The limit is on
+the compilers' own time (`--cpu-seconds`), so that a busy machine gives the same shares. Files that
+`--out` already holds are not measured again, so that a run can be ended and gone on with; `--again
+STATUS` measures those again that ended so. `--summary FILE` prints the tables of earlier results.
 """
 
 from __future__ import annotations
@@ -38,11 +39,25 @@ from occlsp.reports.compile_task import defaults
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Entry
 from occlsp.reports.flags import Filtered
-from occlsp.reports.ladder import compile_without_commands
+from occlsp.reports.ladder import compile_without_commands, working_flags
 from occlsp.reports.scan import missing_headers
 from occlsp.reports.slicing import compile_slice
 from occlsp.reports.toolchain import Missing, find_compiler
 
+STANDARD = re.compile(
+    rb"^([ \t]*#[ \t]*include[ \t]*)<(algorithm|any|array|chrono|condition_variable|cstdio|cstring"
+    rb"|deque|fstream|functional|future|iomanip|iostream|iterator|list|map|memory|mutex|numeric"
+    rb"|ostream|queue|random|regex|set|sstream|stdexcept|string|thread|unordered_map|unordered_set"
+    rb"|vector|assert\.h|stdio\.h|stdlib\.h|string\.h|time\.h|unistd\.h|omp\.h)>",
+    re.MULTILINE,
+)
+"""The includes of the host's own library that `--check` hides."""
+DEFINES = re.compile(
+    rb"__(?:device|global|host|constant|shared)__|^[ \t]*#[ \t]*define[ \t]+\w+[( \t]+\S"
+    rb"|\b(?:using|typedef|enum|constexpr|template)\b|include[ \t]*[<\"](?:cu|cooperative|mma|nv)",
+    re.MULTILINE,
+)
+"""What device code may need of a header."""
 HIDEABLE = re.compile(rb'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
 """The includes that `--check` hides: a repository's own, mostly."""
 STEPS = ("bare", "guessed", "search", "mended", "fragment", "slice")
@@ -161,21 +176,43 @@ def measure(
         "has_kernel": b"__global__" in unit.read_bytes(),
     }
     if check and result.entries and step not in ("slice", "fragment"):
-        text = HIDEABLE.sub(rb'\1"hidden/\2"', unit.read_bytes())
-        plain = replace(context, cache=None)
-        bare = defaults()
-        limit.start()
-        hidden = compile_slice(
-            plain,
-            unit,
-            arch,
-            bare,
-            missing=missing_headers(plain, unit, arch, bare, text),
-            text=text,
-        )
-        row["slice_equals"] = compare(result, hidden)
-        row["slice_equals"]["message"] = hidden.message
+        content = unit.read_bytes()
+        flags = working_flags(context, unit, base, repository)
+        for name, text, known in (
+            ("host", without_host(content, unit), flags),
+            ("all", without_own(content), defaults()),
+        ):
+            if text != content:
+                limit.start()
+                row[f"slice_{name}"] = forced_slice(context, unit, arch, known, text, result)
     return row
+
+
+def without_own(content: bytes) -> bytes:
+    """The unit with all of the repository's headers hidden."""
+    return HIDEABLE.sub(rb'\1"hidden/\2"', content)
+
+
+def without_host(content: bytes, unit: Path) -> bytes:
+    """The unit with those headers hidden that only host code can need."""
+
+    def hidden(found: re.Match[bytes]) -> bytes:
+        path = unit.parent / found[2].decode("utf-8", "surrogateescape")
+        if not path.is_file() or DEFINES.search(path.read_bytes()):
+            return found[0]
+        return found[1] + b'"hidden/' + found[2] + b'"'
+
+    return STANDARD.sub(rb"\1<hidden/\2>", HIDEABLE.sub(hidden, content))
+
+
+def forced_slice(
+    context: Context, unit: Path, arch: str, flags: Filtered, text: bytes, full: CompileResult
+) -> dict[str, Any]:
+    """The slice of `text`, against the full compile of the unit."""
+    plain = replace(context, cache=None)
+    missing = missing_headers(plain, unit, arch, flags, text)
+    sliced = compile_slice(plain, unit, arch, flags, missing=missing, text=text)
+    return compare(full, sliced) | {"message": sliced.message}
 
 
 def summary(rows: list[dict[str, Any]]) -> None:
@@ -200,11 +237,19 @@ def summary(rows: list[dict[str, Any]]) -> None:
     if times:
         median, late = times[len(times) // 2], times[len(times) * 95 // 100]
         print(f"seconds of compilers: median {median}, p95 {late}")
-    checked = [row["slice_equals"] for row in rows if "slice_equals" in row]
-    if checked:
-        both = sum(c["both"] for c in checked)
-        wrong = sum(len(c["wrong"]) for c in checked)
-        print(f"slice against full: {both} entries in {len(checked)} files, {wrong} differ")
+    for name, hidden in (("host", "host headers"), ("all", "all headers of its own")):
+        checked = [row[f"slice_{name}"] for row in rows if f"slice_{name}" in row]
+        full, both, wrong = (
+            (sum(x) for x in zip(*map(counts, checked), strict=True)) if checked else (0, 0, 0)
+        )
+        print(
+            f"slice without {hidden} against full: {len(checked)} files of {full} entries, "
+            f"{both} in both, {wrong} differ"
+        )
+
+
+def counts(checked: dict[str, Any]) -> tuple[int, int, int]:
+    return checked["full"], checked["both"], len(checked["wrong"])
 
 
 def _known(out: Path | None, again: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
