@@ -7,11 +7,13 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from occlsp.analysis.sources import SourceFile
 from occlsp.cli.check_pool import spread
 from occlsp.source.facts import FileFacts
+from occlsp.source.scanning import MAX_FILES, includable_files
 from occlsp.source.workspace import Workspace
 
 CUDA = frozenset({".cu", ".cuh"})
@@ -46,8 +48,11 @@ def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progres
     """Reads the sources at `paths` into `read`, which is of use however far this came."""
     workspace = read.workspace
     wanted: list[str] = []
-    found_files = list(_found(paths, read))
-    workspace.add_known(path for path, _, _ in found_files)  # before an include is looked up
+    places = list(paths)
+    found_files = list(_found(places, read))
+    # All names are known before an include is looked up.
+    workspace.add_known(path for path, _, _ in found_files)
+    workspace.add_known(islice(includable_files(list(map(str, places))), MAX_FILES))
     for path, text, time in found_files:
         progress(f"reading {path}", len(wanted), 0)
         try:

@@ -16,7 +16,7 @@ from itertools import islice
 from occlsp.reports.worker import Control
 from occlsp.source.entries import read_file
 from occlsp.source.facts import FileFacts
-from occlsp.source.scanning import source_files
+from occlsp.source.scanning import includable_files, source_files
 from occlsp.source.workspace import Workspace
 
 log = logging.getLogger("occlsp.scan")
@@ -119,7 +119,7 @@ def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
         names = list(islice(found, MAX_FILES + 1))
         yield ScanPage(left_out=len(names) > MAX_FILES)
         names = names[:MAX_FILES]
-        workspace.add_known(names)
+        workspace.add_known([*names, *islice(includable_files([request.root]), MAX_FILES)])
         gone = set(workspace.paths()) - set(names) - set(request.files)
     else:
         names, gone = [], set()

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -17,11 +18,19 @@ from occlsp.source.entries import MAX_FILE, Entry
 from occlsp.source.workspace import Workspace
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
-OTHER_SUFFIXES = frozenset(
-    {".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".inc", ".ipp", ".tpp"}
-)
+HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".tpp"})
+OTHER_SUFFIXES = HEADER_SUFFIXES - CUDA_SUFFIXES | {".cpp", ".cc", ".cxx", ".c"}
 _CUDA_WORDS = (b"__global__", b"<<<", b"LaunchKernel", b"LaunchCooperativeKernel", b"FuncSetA")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "CMakeFiles"})
+_STANDARD = frozenset(
+    f"{name}.h"
+    for name in (
+        *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
+        *("locale", "math", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool"),
+        *("stddef", "stdint", "stdio", "stdlib", "string", "tgmath", "threads", "time", "uchar"),
+        *("unistd", "wchar", "wctype"),
+    )
+)
 MAX_FILES = 50_000
 CHUNK = 12
 
@@ -62,6 +71,20 @@ def _below(folder: str) -> Iterator[str]:
                 yield path
 
 
+def includable_files(paths: Sequence[str]) -> Iterator[str]:
+    """All headers below folders, which sources may include from anywhere: with CUDA or without.
+
+    Not those that are called as the standard library's are: `<math.h>` means that one.
+    """
+    for name in paths:
+        for base, folders, files in os.walk(os.path.abspath(name)):  # noqa: PTH100
+            folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED)
+            for file in sorted(files):
+                suffix = os.path.splitext(file)[1].lower()  # noqa: PTH122
+                if suffix in HEADER_SUFFIXES and file not in _STANDARD:
+                    yield os.path.join(base, file)  # noqa: PTH118
+
+
 def _has_cuda(path: str) -> bool:
     """Whether a C++ file holds kernels or launches."""
     try:
@@ -92,7 +115,8 @@ def scan_folder(
             files.append(path)
         else:
             yield Scanned(path, None, error)
-    settings = (root, tuple(include_dirs), dict(defines or {}), files)
+    known = [*files, *islice(includable_files(paths), MAX_FILES)]
+    settings = (root, tuple(include_dirs), dict(defines or {}), known)
     workers = min(jobs or _cores(), max(1, len(files) // CHUNK))
     chunks = [files[start : start + CHUNK] for start in range(0, len(files), CHUNK)]
     if workers <= 1:
@@ -123,12 +147,12 @@ _sent: set[str] = set()
 
 
 def _start(
-    root: str | None, include_dirs: Sequence[str], defines: dict[str, str], files: list[str]
+    root: str | None, include_dirs: Sequence[str], defines: dict[str, str], known: list[str]
 ) -> None:
     """A worker's own workspace: it knows where the others' files are, and reads what it needs."""
     global _worker
     _worker = Workspace(root, include_dirs, defines)
-    _worker.add_known(files)
+    _worker.add_known(known)
     _sent.clear()
 
 

@@ -183,6 +183,22 @@ def test_a_scan_over_processes_finds_the_same(tmp_path: Path) -> None:
     assert {i.max_threads.value for i in header.per_instance} == {32, 64, 96}
 
 
+def test_a_scan_finds_headers_without_cuda_wherever_they_are(tmp_path: Path) -> None:
+    for name, text in {
+        "kernels/impl/run.cu": '#include "sizes.h"\n#include <math.h>\n__global__ void k() {}\n'
+        "void f() { k<<<1, THREADS>>>(); k<<<1, MATH>>>(); }",
+        "shared/includes/sizes.h": "#define THREADS 96\n",
+        "shared/includes/math.h": "#define MATH 32\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    root = str(tmp_path)
+    made, _ = scanned_workspace(scan_folder([root], root=root, jobs=1), root=root)
+    known, standard = made.facts(str(tmp_path / "kernels/impl/run.cu")).launches
+    assert known.block.value == (96, 1, 1)
+    assert standard.block.values is None  # <math.h> is the standard library's
+
+
 def test_a_workspace_can_be_handed_to_another_process() -> None:
     made = workspace(main_cu="__global__ void k();\nvoid f() { k<<<1, 32>>>(); }")
     copied = pickle.loads(pickle.dumps(made))
