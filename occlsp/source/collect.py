@@ -18,7 +18,7 @@ from occlsp.source.launched import WORDS, Callee, is_name, of_kernels, resolved_
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import relevant_positions
+from occlsp.source.relevance import Relevance
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import (
     Condition,
@@ -177,8 +177,9 @@ class Collector:
             if items:
                 text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
                 inner = set().union(*(_names(item) for item in items))
-                relevant_positions(text, inner, (), self.origin.view.assigns_argument)
-                names |= inner
+                relevance = Relevance(text, (), self.origin.view.assigns_argument)
+                relevance.add(inner)
+                names |= relevance.names
         return names
 
     def outside(self, item: RawLaunch | RawCall) -> None:

@@ -87,6 +87,7 @@ def evaluate_text(expr: Expr, scope: StaticScope, path: str | None) -> Abstract:
     define = scope.view.macros.simple(expr.text, scope.at)
     if define is not None and define.define.body.text.strip():
         if scope.budget.depth > 20:
+            scope.budget.is_cut = True
             return unknown("macros are nested too deeply")
         scope.budget.depth += 1
         body = define.define.body

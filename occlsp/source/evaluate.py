@@ -67,6 +67,8 @@ class Budget:
     steps: int = MAX_STEPS
     calls: int = 64
     depth: int = 0
+    is_cut: bool = False
+    """Whether a limit was met: with more left, there may be more to tell."""
 
 
 class Scope(Protocol):
@@ -109,6 +111,7 @@ def evaluate(node: ast.Node, scope: Scope, where: Where | None = None) -> Abstra
     budget = scope.budget
     budget.steps -= 1
     if budget.steps < 0:
+        budget.is_cut = True
         return unknown("takes too many steps to evaluate")
     return _EVALUATORS[type(node)](node, scope, where)
 
@@ -298,6 +301,7 @@ def _deeper(scope: Scope, action: Callable[[], Abstract | None]) -> Abstract | N
     budget = scope.budget
     budget.calls -= 1
     if budget.depth >= MAX_CALLS or budget.calls < 0:
+        budget.is_cut = True
         return unknown("calls are nested too deeply")
     budget.depth += 1
     try:

@@ -16,16 +16,18 @@ from occlsp.source import statements as st
 from occlsp.source.conditions import device_guard, refine
 from occlsp.source.effects import changes
 from occlsp.source.evaluate import Budget, evaluate
+from occlsp.source.lambdas import lambda_parameters
 from occlsp.source.lexer import tokenize
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import last_that_counts, relevant_positions
+from occlsp.source.relevance import last_that_counts
+from occlsp.source.slicing import Slice
 from occlsp.source.state import Body, FlowScope, State, join_states
 from occlsp.source.values import (
     Abstract,
     to_number,
 )
-from occlsp.source.variables import Variables, lambda_parameters
+from occlsp.source.variables import Variables
 from occlsp.source.view import View
 
 MAX_STATEMENTS = 50_000
@@ -62,9 +64,6 @@ class Interpreter(Variables):
             self.state.variables[name] = value
             self.state.types[name] = _passed(kind)
         self.names = names
-        self.positions: list[int] = []
-        self.until = len(body.text)
-        """What stands behind decides nothing that is asked for."""
         self.steps = 0
         self.declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]] = [{}]
         self.breaks: list[list[State]] = []
@@ -75,19 +74,27 @@ class Interpreter(Variables):
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
-        known = self.known_names()
+        until = len(self.text)
         if self.events and self.returns is None:
-            self.until = last_that_counts(self.text, self.events[-1])
-        self.positions = relevant_positions(
-            self.text, self.names, known, self.view.assigns_argument, self.until
+            until = last_that_counts(self.text, self.events[-1])
+        self.slice = Slice(
+            self.text,
+            self.events,
+            self.names,
+            self.known_names(),
+            self.view.assigns_argument,
+            until,
         )
+        self.names = self.slice.names
         try:
             found = st.read(self.text)
         except (st.Unreadable, RecursionError):
             self.unreadable()
             return
+        if self.returns is None:
+            self.slice.ask(found)
         for statement in found:
-            if statement.start >= self.until:
+            if statement.start >= until:
                 break
             self.sequence((statement,))
 
@@ -113,8 +120,8 @@ class Interpreter(Variables):
     def statement(self, node: st.Statement) -> None:
         skipped = not isinstance(node, st.Simple | st.Block)
         if isinstance(node, st.If):
-            skipped = _ENDS.search(self.text, node.start, node.end) is None
-        if skipped and not self.touches(node.start, node.end):
+            skipped = not self.slice.may_end(node.start, node.end)
+        if skipped and not self.slice.touches(node.start, node.end):
             return
         match node:
             case st.Simple():
@@ -129,14 +136,6 @@ class Interpreter(Variables):
                 self.switch(node)
             case st.Choice():
                 self.choice(node)
-
-    def touches(self, start: int, end: int) -> bool:
-        """Whether a relevant name or an event stands between two offsets."""
-        index = bisect_left(self.positions, start)
-        if index < len(self.positions) and self.positions[index] < end:
-            return True
-        index = bisect_left(self.events, start)
-        return index < len(self.events) and self.events[index] < end
 
     def block(self, found: Sequence[st.Statement]) -> None:
         self.enter()
@@ -235,10 +234,10 @@ class Interpreter(Variables):
         parts = self.text[node.head[0] : node.head[1]].split(";")
         entry_parts = parts[0] if len(parts) == 3 else ""
         first = (node.head[0], node.head[0] + len(parts[0])) if len(parts) == 3 else node.head
-        if self.touches(*first):
+        if self.slice.touches(*first):
             self.fire(*first)
             self.effect(*first)
-        is_asked = self.touches(*node.head)
+        is_asked = self.slice.touches(*node.head)
         known = self.counted(parts, node) if len(parts) == 3 and is_asked else None
         entry = self.state.fork()
         self.havoc(node.head[0] + len(entry_parts), node.end)
@@ -267,9 +266,10 @@ class Interpreter(Variables):
         return counted(name, parts[1], parts[2], FlowScope(self, self.state))
 
     def changed_in(self, name: str, start: int, end: int) -> bool:
-        tokens = tokenize(self.text[start:end])
         return any(
-            change.name == name and change.callee is None for change in changes(tokens, {name})
+            change.callee is None
+            for first, last in self.slice.changing(start, end)
+            for change in changes(tokenize(self.text[first:last]), {name})
         )
 
     def switch(self, node: st.Switch) -> None:
@@ -324,7 +324,7 @@ class Interpreter(Variables):
     def simple(self, node: st.Simple) -> None:
         text = self.text
         ends = _EXITS.match(text, node.start, node.end) is not None
-        if node.jump is None and not self.touches(node.start, node.end):
+        if node.jump is None and not self.slice.touches(node.start, node.end):
             if ends:
                 self.state.reachable = False
             elif "using" in text[node.start : node.end] or "typedef" in text[node.start : node.end]:
@@ -390,7 +390,7 @@ class Interpreter(Variables):
     def expressions(self, start: int, end: int, lambdas: Sequence[st.LambdaBody] = ()) -> None:
         """Events inside of an expression, and what it changes."""
         self.fire(start, end, lambdas)
-        if self.touches(start, end):
+        if self.slice.touches(start, end):
             tokens = tokenize(self.text[start:end])
             self.side_effects(tokens)
 
@@ -404,10 +404,6 @@ class Interpreter(Variables):
             index += 1
 
 
-_ENDS = re.compile(
-    r"\b(?:return|co_return|goto|break|continue|throw|_?exit|abort|terminate|quick_exit|using|typedef)\b"
-)
-"""What makes a branch matter that changes nothing: it may not go on, or names a type."""
 _EXITS = re.compile(r"\s*(?:std::)?(?:exit|abort|terminate|_exit|quick_exit)\s*\(")
 _LABEL = re.compile(r"\s*(?!default\b|public\b|private\b)[A-Za-z_]\w*\s*:(?!:)")
 

@@ -13,7 +13,6 @@ from occlsp.source.numbers import INT, unknown
 from occlsp.source.view import View
 
 if TYPE_CHECKING:
-    from occlsp.source.state import FlowScope
     from occlsp.source.variables import Variables
 
 _POTENTIAL = re.compile(r"^(?:cuda|cu|hip)OccupancyMaxPotentialBlockSize\w*$")
@@ -33,12 +32,10 @@ _COPIES = re.compile(
 take references), containers, macros that check."""
 
 
-def apply_known_call(tokens: Sequence[Token], interpreter: Variables, scope: FlowScope) -> bool:
+def apply_known_call(tokens: Sequence[Token], interpreter: Variables) -> bool:
     """Applies a query of the runtime that the statement makes; False where it makes none."""
     for index, token in enumerate(tokens):
-        if token.kind != "name" or index + 1 >= len(tokens):
-            continue
-        if not _QUERY.match(token.text):
+        if token.text[:2] not in ("cu", "hi") or not _QUERY.match(token.text):
             continue
         opening = next((i for i in range(index + 1, len(tokens)) if tokens[i].text == "("), None)
         if opening is None:

@@ -137,6 +137,7 @@ class Macros:
         self._cache: dict[tuple[str, Place | None], Alternatives] = {}
         self._conditions: dict[tuple[str, str, int], bool | None] = {}
         self._open: dict[str, Alternatives] = {}
+        self._is_macro: dict[str, bool] = {}
 
     def alternatives(self, name: str, at: Place) -> Alternatives:
         """What `name` can be at a place."""
@@ -235,18 +236,31 @@ class Macros:
     def nodes(self, text: str, at: Place) -> tuple[ast.Node, ...]:
         """The trees that an expression can be, macros expanded."""
         tokens = tokenize(text)
-        if not any(self._is_macro(token.text) for token in tokens if token.kind == "name"):
+        if not self.has_macro(tokens):
             return (_parsed(text),)
         return tuple(ast.parse(variant) for variant in self._variants(tokens, at))
 
-    def _is_macro(self, name: str) -> bool:
-        return name in self._predefined or bool(self._definitions(name))
+    def has_macro(self, tokens: Sequence[Token]) -> bool:
+        """Whether any of the tokens may be a macro's name."""
+        known = self._is_macro
+        for token in tokens:
+            if token.kind == "name":
+                found = known.get(token.text)
+                if found is None:
+                    name = token.text
+                    found = name in self._predefined or bool(self._definitions(name))
+                    known[name] = found
+                if found:
+                    return True
+        return False
 
     def variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
         """The token lists that an expansion of `tokens` can give."""
         return self._variants(tokens, at)
 
     def _variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
+        if not self.has_macro(tokens):
+            return [list(tokens)]
         first = _Expansion(self, at, {})
         expanded = first.expand(list(tokens), frozenset())
         if not first.ambiguous:

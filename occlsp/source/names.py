@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from occlsp.source import expressions as ast
 from occlsp.source import types
@@ -12,9 +11,10 @@ from occlsp.source.conversion import converted, evaluate_text, named, undefined
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.lexer import split_arguments, tokenize
+from occlsp.source.lookup import meant
 from occlsp.source.macros import Place as At
 from occlsp.source.numbers import Number, binary, known, unknown
-from occlsp.source.syntax import Constant, Expr, Parameter, TypeAlias
+from occlsp.source.syntax import Constant, Expr, Parameter
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
@@ -24,13 +24,10 @@ from occlsp.source.values import (
     join_values,
     to_number,
 )
-from occlsp.source.view import Callable_, View, base_names, only_return, parts, scope_names
+from occlsp.source.view import Callable_, View, only_return, parts, scope_names
 
 Binding = Abstract | str
 """A template parameter's argument: a value, or a type as text."""
-
-Found = TypeVar("Found", tuple[str, Constant], tuple[str, Callable_], tuple[str, TypeAlias])
-"""A declaration and the file that it is in."""
 
 MAX_ALIASES = 8
 MAX_CANDIDATES = 12
@@ -89,7 +86,7 @@ class StaticScope:
         """A constant, an enumerator, or a kernel's name."""
         qualified = self.resolved_parts(name)
         last = qualified[-1][0] if qualified else name
-        found = self.candidates(self.view.constants(last), qualified[:-1])
+        found = meant(self.view, "constants", last, qualified[:-1], self.scope)
         if found:
             bound = qualified[-2][1] if len(qualified) > 1 else arguments
             return self.joined(found, bound, qualified)
@@ -120,6 +117,7 @@ class StaticScope:
         view = self.view
         key = (path, constant.value.span.start if constant.value else id(constant))
         if key in view.evaluating:
+            self.budget.is_cut = True
             return unknown(f"{constant.name} refers to itself")
         plain = not self.template_of(constant)
         if plain and key in view.constant_values:
@@ -162,7 +160,7 @@ class StaticScope:
         """The template parameters that a constant's value may name."""
         if constant.template_parameters or not constant.scope:
             return constant.template_parameters
-        return self.view.class_template(constant.scope[-1])
+        return self.view.class_templates.get(constant.scope[-1], ())
 
     def enumerator(self, path: str, constant: Constant) -> Abstract:
         """An enumerator without a value: one more than the last."""
@@ -178,46 +176,6 @@ class StaticScope:
             return known(count)
         first = self.constant_value(path, current, None)
         return replace(binary("+", to_number(first), known(count)), definition=None)
-
-    def candidates(
-        self, found: list[Found], qualifiers: Sequence[tuple[str, tuple[str, ...] | None]]
-    ) -> list[Found]:
-        """The declarations that a name with these qualifiers can mean here."""
-        names = tuple(part for part, _ in qualifiers)
-        if names:
-            matching = [i for i in found if _scope_of(i[1])[-len(names) :] == names]
-            if matching or not found:
-                return matching
-            return self.inherited(found, names)
-        by_depth: dict[int, list[Found]] = {}
-        for item in found:
-            scope = _scope_of(item[1])
-            if scope == self.scope[: len(scope)] or "::".join(scope) in self.view.namespaces:
-                by_depth.setdefault(len(scope), []).append(item)
-        if by_depth:
-            return by_depth[max(by_depth)]
-        for depth in range(len(self.scope), 0, -1):
-            inherited = self.inherited(found, self.scope[depth - 1 : depth])
-            if inherited:
-                return inherited
-        return []
-
-    def inherited(self, found: list[Found], names: tuple[str, ...]) -> list[Found]:
-        """Members of the bases of a class."""
-        current = names[-1]
-        for _ in range(MAX_ALIASES):
-            clause = self.view.base(current)
-            if clause is None:
-                return []
-            for base in base_names(clause):
-                named_parts = parts(base)
-                if not named_parts:
-                    continue
-                current = named_parts[-1][0]
-                matching = [i for i in found if _scope_of(i[1])[-1:] == (current,)]
-                if matching:
-                    return matching
-        return []
 
     # Types and templates
 
@@ -261,7 +219,7 @@ class StaticScope:
         if not named_parts or "(" in name:
             return None
         last, arguments = named_parts[-1]
-        found = self.candidates(self.view.aliases(last), named_parts[:-1])
+        found = meant(self.view, "aliases", last, named_parts[:-1], self.scope)
         targets = {item.target for _, item in found}
         if len(targets) != 1:
             return None
@@ -328,7 +286,7 @@ class StaticScope:
         if not qualified or qualified[0][0] == "std":
             return None
         last = qualified[-1][0]
-        found = self.candidates(self.view.functions(last), qualified[:-1])
+        found = meant(self.view, "functions", last, qualified[:-1], self.scope)
         found = [item for item in found if _accepts(item[1].function.parameters, len(arguments))]
         if not found:
             return None
@@ -371,14 +329,22 @@ class StaticScope:
                 kind = "auto" if is_deduced else parameter.type
                 variables[parameter.name] = converted(value, kind, scope)
         scope.variables = variables
-        if expression is not None:
-            result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
-        else:
-            from occlsp.source.returns import followed
+        key = (path, function.body.start, (*template.items(), *variables.items()))
+        kept = self.view.called.get(key)
+        if kept is None:
+            outer, self.budget.is_cut = self.budget.is_cut, False
+            if expression is not None:
+                result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
+            else:
+                from occlsp.source.returns import followed
 
-            result = followed(self.view, path, item, scope)
-        returned = "auto" if item.returns in deduced else item.returns
-        return undefined(converted(result, returned, scope))
+                result = followed(self.view, path, item, scope)
+            returned = "auto" if item.returns in deduced else item.returns
+            kept = undefined(converted(result, returned, scope))
+            if not self.budget.is_cut:
+                self.view.called[key] = kept
+            self.budget.is_cut |= outer
+        return kept
 
     def call_lambda(self, function: Lambda, arguments: list[Abstract]) -> Abstract:
         """A local lambda of one `return`."""
@@ -391,12 +357,6 @@ class StaticScope:
         for (kind, name), value in zip(function.parameters, arguments, strict=True):
             scope.variables[name] = converted(value, kind, scope)
         return undefined(evaluate_text(Expr(expression, Span(0, 0)), scope, None))
-
-
-def _scope_of(item: object) -> tuple[str, ...]:
-    if isinstance(item, Callable_):
-        return scope_names(item.function.qualified_name)[:-1]
-    return tuple(part for part in item.scope if part)  # type: ignore[attr-defined]
 
 
 def _spell(part: tuple[str, tuple[str, ...] | None]) -> str:

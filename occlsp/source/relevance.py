@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -13,21 +12,19 @@ from occlsp.source.effects import NO_TYPE, SPECIFIERS
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
+_SHORT = re.compile(r"\b[A-Za-z_]\w?\b")
 _SET = re.compile(
-    r"\b([A-Za-z_]\w*)(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*"
-    r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+    r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 )
-_STEPPED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)")
-_DECLARED = re.compile(r"(?:\w\s+|[*&>,\[]\s*)([A-Za-z_]\w*)\s*(?=[({\[;,:)\]]|\Z)")
-"""What may be a declarator without `=`, a captured or a tied variable."""
+"""A name that is given a value."""
+_FLAG = re.compile(r"\w+\s*=\s*(?:true|false|-?\d+)\s*[;,]")
+"""One that is given a literal."""
+_DECLARATOR_END = re.compile(r"\s*(?:[({\[;,:)\]]|\Z)")
 _BOUNDS = re.compile(r"[;{}]")
-_CONTROL = re.compile(r"\b(?:if|while|for|switch|case|assert)\b|[\x01\x02\x03]")
-"""What stands there is read for what it says of a variable."""
-_ASKS = re.compile(r"\b(?:if|while|switch)\b")
-_FLAG = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(?:true|false|-?\d+)\s*[;,]")
+_CONTROL = re.compile(r"\b(?:if|while|for|switch|case)\b|[\x01\x02\x03]")
 _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
-_SHARES = re.compile(r"(?<!&)&\s*\w+\s*[=({:]|\[[&=]")
-"""A reference that is declared, or a lambda that captures."""
+_SHARES = re.compile(r"(?<!&)&\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|\[[&=]|[\x01\x02\x03]")
+"""A reference that is declared, a lambda that captures, or branches of which any may be active."""
 _TIED = re.compile(r"\bauto\s*&*\s*\[")
 _CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
 _DEVICE = ("device", "arch", "computecap", "compute_cap", "propert", "occupancy", "sm_", "cc_")
@@ -52,27 +49,63 @@ class Sentence(NamedTuple):
     end: int
     decides: bool
     """Whether all of it may bear on what any of its names are."""
-    assigned: tuple[int, ...]
-    """Where something in it is given a value."""
 
 
 class Sentences:
     """The statements of a body around its names, each looked at once."""
 
-    def __init__(self, text: str, parameters: frozenset[str], until: int) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
         self.known: dict[int, Sentence] = {}
         self.places: dict[str, list[int]] = {}
-        """Where what may be a body's own variable stands, by its name."""
-        self.sets = Counter(_SET.findall(text))
-        """How often each name is set."""
-        variables = parameters.union(self.sets, _STEPPED.findall(text), _DECLARED.findall(text))
-        variables -= _NO_VARIABLES
-        for match in _WORD.finditer(text, 0, until):
-            name = match.group()
-            if name in variables:
-                self.places.setdefault(name, []).append(match.start())
+        self.variables: dict[str, bool] = {}
+
+    @cached_property
+    def short(self) -> dict[str, list[int]]:
+        """Where names of one and two letters stand: looking for each costs more."""
+        found: dict[str, list[int]] = {}
+        for match in _SHORT.finditer(self.text):
+            found.setdefault(match.group(), []).append(match.start())
+        return found
+
+    def places_of(self, name: str) -> list[int]:
+        """Where a name stands."""
+        if len(name) < 3:
+            return self.short.get(name, [])
+        found = self.places.get(name)
+        if found is None:
+            found = self.places[name] = _places(self.text, name)
+        return found
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name may be a variable of the body's own."""
+        found = self.variables.get(name)
+        if found is None:
+            found = name not in _NO_VARIABLES and any(
+                self.is_made(place, place + len(name)) for place in self.places_of(name)
+            )
+            self.variables[name] = found
+        return found
+
+    def is_made(self, start: int, end: int) -> bool:
+        """Whether the name that stands there is set, stepped or declared, captured or tied."""
+        text = self.text
+        before = text[max(0, start - 40) : start]
+        bare = before.rstrip()
+        if bare.endswith(("++", "--")):
+            return True
+        last = bare[-1:]
+        is_typed = last and (last in "*&>,[" or (len(bare) < len(before) and _is_word(last)))
+        if is_typed and _DECLARATOR_END.match(text, end) is not None:
+            return True
+        return _SET.match(text, start) is not None
+
+    def is_flag(self, name: str) -> bool:
+        """Whether nothing but literals sets a variable."""
+        text = self.text
+        sets = [place for place in self.places_of(name) if _SET.match(text, place)]
+        return bool(sets) and all(_FLAG.match(text, place) for place in sets)
 
     def at(self, position: int) -> Sentence:
         """The statement around a position; the head alone of one that guards a block."""
@@ -84,6 +117,12 @@ class Sentences:
             self.known.setdefault(start, found)
         return found
 
+    def around(self, position: int) -> tuple[int, int]:
+        """Between the semicolons or braces around a position."""
+        index = bisect_right(self.bounds, position)
+        start = self.bounds[index - 1] + 1 if index else 0
+        return start, self.bounds[index] if index < len(self.bounds) else len(self.text)
+
     def _read(self, start: int, position: int, index: int) -> Sentence:
         text = self.text
         end = text.find(";", position)
@@ -93,30 +132,32 @@ class Sentences:
         if is_head and (_CONTROL.search(text, start, brace) or _is_step(text, start, brace)):
             end = brace  # what the condition guards is a statement of its own
         if end - start > _MOST:
-            return Sentence(start, end, decides=False, assigned=())
-        decides = bool(_CONTROL.search(text, start, end) or _SHARES.search(text, start, end))
-        assigned = tuple(match.start() for match in _ASSIGNS.finditer(text, start, end))
-        return Sentence(start, end, decides, assigned)
+            return Sentence(start, end, decides=False)
+        return Sentence(start, end, _SHARES.search(text, start, end) is not None)
 
     def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
-        """Whether a statement may give the name at `position` a value."""
+        """Whether a statement may give the name at `position` a value that others decide."""
         text, start, behind = self.text, sentence.start, position + length
-        index = bisect_left(sentence.assigned, behind)
-        following = sentence.assigned[index] if index < len(sentence.assigned) else None
         if text.count("[", start, position) > text.count("]", start, position):
             # An index is not what is set or compared, but the names of a tuple's parts are set.
-            is_tied = following is not None and _TIED.search(text, start, position) is not None
-            return is_tied or (following is not None and not text[behind:following].strip())
-        if sentence.decides or following is not None:
+            following = _ASSIGNS.search(text, behind, sentence.end)
+            if following is None:
+                return False
+            is_tied = _TIED.search(text, start, position) is not None
+            return is_tied or not text[behind : following.start()].strip()
+        if sentence.decides or _SET.match(text, position) is not None:
+            return True
+        if text.count("(", start, position) > text.count(")", start, position):
+            return False
+        if _ASSIGNS.search(text, behind, sentence.end) is not None:
             return True
         before = text[max(start, position - 40) : position].rstrip()
         last = before[-1:]
         if last == "&":
-            return True
+            return not before.endswith("&&")
         if not last or not (last.isalnum() or last in "_>*,") or before.endswith("->"):
             return False
-        is_outside = text.count("(", start, position) <= text.count(")", start, position)
-        return is_outside and text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+        return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
 
     def may_change(self, start: int, end: int) -> bool:
         """Whether a name is declared, stepped, read into, or given to a call as it is."""
@@ -130,25 +171,20 @@ class Sentences:
         return False
 
     @cached_property
-    def asked(self) -> set[str]:
-        """Variables that the device answers or literals alone set, and that a condition asks:
-        they guard what follows."""
-        text = self.text
-        flags = Counter(_FLAG.findall(text))
-        found = {name for name in flags if flags[name] == self.sets[name] and self.is_asked(name)}
-        for place in _device_calls(text):
+    def answers(self) -> set[str]:
+        """The names that calls set which say what the device can do."""
+        found: set[str] = set()
+        for place in _device_calls(self.text):
             start, end = self.at(place)[:2]
-            piece = text[start:end]
-            if end - start <= _MOST and ("=" in piece or "&" in piece):
-                found.update(word for word in set(_WORD.findall(piece)) if self.is_asked(word))
+            if end - start <= _MOST:
+                for match in _WORD.finditer(self.text, start, end):
+                    if self.is_made(*match.span()) or self.is_given(match.start()):
+                        found.add(match.group())
         return found
 
-    def is_asked(self, name: str) -> bool:
-        """Whether a name stands in a condition, or in the statement that one guards."""
-        return any(
-            _ASKS.search(self.text, *self.at(position)[:2])
-            for position in self.places.get(name, ())
-        )
+    def is_given(self, position: int) -> bool:
+        """Whether the address of a name is taken."""
+        return self.text[max(0, position - 40) : position].rstrip().endswith("&")
 
 
 def _is_step(text: str, start: int, brace: int) -> bool:
@@ -157,53 +193,101 @@ def _is_step(text: str, start: int, brace: int) -> bool:
     return piece.endswith(")") and piece.count(")") > piece.count("(")
 
 
-_sentences = lru_cache(maxsize=16)(Sentences)
+sentences_of = lru_cache(maxsize=16)(Sentences)
 
 
-def relevant_positions(
-    text: str,
-    names: set[str],
-    parameters: Iterable[str] = (),
-    assigns: Callable[[str], bool] = lambda name: False,
-    until: int | None = None,
-) -> list[int]:
-    """Where any of `names` may change; `names` grows by those that decide their values.
+class Relevance:
+    """The names that decide some others' values, and where any of them may change.
 
     What stands behind `until` decides nothing. A statement that only uses a variable says nothing
     of it: the names beside it count only where it is set, shared, compared, or handed to a macro
     that `assigns` what it is given.
     """
-    sentences = _sentences(text, frozenset(parameters), len(text) if until is None else until)
-    places = sentences.places
-    names |= sentences.asked
-    pending = [name for name in names if name in places]
-    seen = set(names)
-    positions: list[int] = []
-    read: set[int] = set()
-    for name in pending:
-        length = len(name)
-        for position in places[name]:
-            sentence = sentences.at(position)
-            start, end = sentence.start, sentence.end
-            if start in read or end - start > _MOST:
-                positions.append(position)
+
+    def __init__(
+        self,
+        text: str,
+        parameters: Collection[str] = (),
+        assigns: Callable[[str], bool] = lambda name: False,
+        until: int | None = None,
+    ) -> None:
+        self.sentences = sentences_of(text)
+        self.parameters = parameters
+        self.assigns = assigns
+        self.until = len(text) if until is None else until
+        self.names: set[str] = set()
+        self.positions: list[int] = []
+        self.read: set[int] = set()
+
+    def add(self, names: Iterable[str]) -> None:
+        """Takes in more names, and those that decide their values."""
+        pending = [name for name in names if name not in self.names]
+        self.names.update(pending)
+        sentences, parameters = self.sentences, self.parameters
+        for name in pending:
+            if name in parameters or sentences.is_variable(name):
+                for position in sentences.places_of(name):
+                    if position >= self.until:
+                        break
+                    pending += self.beside(position, len(name))
+        self.positions.sort()
+
+    def beside(self, position: int, length: int) -> list[str]:
+        """The names that count where one stands at a position, which counts if it may change."""
+        sentences = self.sentences
+        text = sentences.text
+        sentence = sentences.at(position)
+        start, end = sentence.start, sentence.end
+        if start in self.read or end - start > _MOST:
+            self.positions.append(position)
+            return []
+        if not sentences.may_set(sentence, position, length) and not any(
+            self.assigns(called) for called in _CALLED.findall(text, start, position)
+        ):
+            if sentences.may_change(position, position + length):
+                self.positions.append(position)
+            return []
+        self.positions.append(position)
+        self.read.add(start)
+        found = [word for word in _WORD.findall(text, start, end) if word not in self.names]
+        self.names.update(found)
+        return found
+
+    def asked(self, conditions: Iterable[tuple[int, int]]) -> set[str]:
+        """More names that some conditions make count: all of one that asks for a name that counts,
+        and the variables that the device answers or literals alone set."""
+        sentences = self.sentences
+        found: set[str] = set()
+        for start, end in conditions:
+            words = set(_WORD.findall(sentences.text, start, end))
+            new = words - self.names
+            if len(new) < len(words):
+                found |= new
                 continue
-            if not sentences.may_set(sentence, position, length) and not any(
-                assigns(called) for called in _CALLED.findall(text, start, position)
-            ):
-                if sentences.may_change(position, position + length):
-                    positions.append(position)
-                continue
-            positions.append(position)
-            read.add(start)
-            for other in _WORD.findall(text, start, end):
-                if other not in seen:
-                    seen.add(other)
-                    if other in places:
-                        pending.append(other)
-    names |= seen
-    positions.sort()
-    return positions
+            found.update(
+                word
+                for word in new
+                if (word in self.parameters or sentences.is_variable(word))
+                and (word in sentences.answers or sentences.is_flag(word))
+            )
+        return found
+
+
+def _places(text: str, name: str) -> list[int]:
+    """Where a name stands in a text as a word of its own."""
+    found = []
+    length = len(name)
+    place = text.find(name)
+    while place >= 0:
+        end = place + length
+        if not _is_word(text[end : end + 1]) and not _is_word(text[place - 1 : place]):
+            found.append(place)
+        place = text.find(name, end)
+    return found
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def last_that_counts(text: str, event: int) -> int:

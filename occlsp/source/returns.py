@@ -26,6 +26,7 @@ def followed(view: View, path: str, item: Callable_, scope: StaticScope) -> Abst
     """Any of the values that the function's returns have, its parameters being bound in `scope`."""
     function = item.function
     if item.body is None or scope.budget.depth > MAX_FOLLOWED:
+        scope.budget.is_cut = True
         return unknown(f"{function.name}() is not evaluated")
     base = function.body.start + 1
     text = readable(item.body[1:-1], path, base, view.macros)

@@ -11,19 +11,27 @@ from occlsp.source import statements as st
 from occlsp.source import types
 from occlsp.source.arrays import elements, extents
 from occlsp.source.conversion import converted, named
-from occlsp.source.effects import Change, Declaration, assignment, changes, declarations
+from occlsp.source.effects import (
+    ASSIGNMENTS,
+    Change,
+    Declaration,
+    assignment,
+    changes,
+    declarations,
+)
 from occlsp.source.evaluate import Budget, Where, evaluate, place
 from occlsp.source.known_calls import apply_known_call, may_change
+from occlsp.source.lambdas import lambda_value
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
+from occlsp.source.slicing import Slice
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
     Dim,
-    Lambda,
     Place,
     join_values,
     to_dim,
@@ -45,6 +53,7 @@ class Variables:
     budget: Budget | None
     text: str
     names: set[str]
+    slice: Slice
     state: State
     local_types: dict[str, str]
     declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]]
@@ -90,14 +99,16 @@ class Variables:
 
     def havoc(self, start: int, end: int) -> None:
         """What a loop may change is not known at its head, nor behind it."""
-        tokens = tokenize(self.text[start:end])
-        for change in changes(tokens, self.known_names()):
-            if change.callee is None or may_change(
-                change.callee, change.position, self.view, change.is_statement
-            ):
-                self.spoil(change.name, f"{change.name} changes in a loop")
+        for first, last in self.slice.changing(start, end):
+            for change in changes(tokenize(self.text[first:last]), self.names):
+                if self.is_local(change.name) and (
+                    change.callee is None
+                    or may_change(change.callee, change.position, self.view, is_statement=False)
+                ):
+                    self.spoil(change.name, f"{change.name} changes in a loop")
 
     def known_names(self) -> set[str]:
+        """The roots of the variables of which something is known."""
         return {name.split(".")[0].split("[")[0] for name in self.state.variables} | set(
             self.state.types
         )
@@ -129,15 +140,15 @@ class Variables:
             self.local_alias(written)
         elif tokens[0].text == "enum":
             self.local_enum(tokens)
-        elif declarations(tokens) is not None or assignment(tokens) is not None:
-            self.one_effect(list(tokens), start)
-        else:
+        elif not self.sets(tokens, start):
             self.call_effect(tokens, start)
 
     def call_effect(self, tokens: Sequence[Token], start: int) -> None:
         """A statement that is a call or a macro: what it expands to may assign."""
-        at = self.place(start)
-        variants = self.view.macros.variants(tokens, at)
+        if not self.view.macros.has_macro(tokens):
+            self.called(tokens, start)
+            return
+        variants = self.view.macros.variants(tokens, self.place(start))
         if len(variants) == 1 and not any(t.text in ("{", "}") for t in variants[0]):
             depth = 0
             part: list[Token] = []
@@ -152,40 +163,58 @@ class Variables:
         for variant in variants:
             self.side_effects(variant)
 
-    def one_effect(self, tokens: list[Token], start: int) -> None:
-        if not tokens:
-            return
+    def one_effect(self, tokens: Sequence[Token], start: int) -> None:
+        if tokens and not self.sets(tokens, start):
+            self.called(tokens, start)
+
+    def sets(self, tokens: Sequence[Token], start: int) -> bool:
+        """Applies a declaration or an assignment; False where a statement is neither."""
         declared = declarations(tokens)
         if declared is not None:
             for item in declared:
                 self.declare(item, start)
-            return
+            return True
         set_ = assignment(tokens)
         if set_ is not None:
             self.assign(list(set_.target), set_.op, list(set_.value), start)
+        return set_ is not None
+
+    def called(self, tokens: Sequence[Token], start: int) -> None:
+        """A call, or several assignments with commas between them."""
+        if apply_known_call(tokens, self):
             return
-        if apply_known_call(tokens, self, FlowScope(self, self.state)):
-            return
-        parts = split_arguments(tokens)
-        if len(parts) > 1 and all(assignment(part) for part in parts):
-            for part in parts:
-                self.one_effect(part, start)
-            return
-        self.side_effects(tokens)
+        if any(token.text in ASSIGNMENTS or token.text in ("++", "--") for token in tokens):
+            parts = split_arguments(tokens)
+            if len(parts) > 1 and all(assignment(part) for part in parts):
+                for part in parts:
+                    self.one_effect(part, start)
+                return
+        for change in changes(tokens, self.names):
+            self.apply_change(change)
 
     def side_effects(self, tokens: Sequence[Token], *, every: bool = False) -> None:
-        names = self.known_names()
         if every:
+            names = self.known_names()
             for token in tokens:
                 if token.kind == "name" and token.text in names:
                     self.spoil(token.text, f"{token.text} may change in a macro")
             return
-        if apply_known_call(tokens, self, FlowScope(self, self.state)):
+        if apply_known_call(tokens, self):
             return
-        for change in changes(tokens, names):
+        for change in changes(tokens, self.names):
             self.apply_change(change)
 
+    def is_local(self, name: str) -> bool:
+        """Whether something is known of a variable of this name, or of a part of it."""
+        state = self.state
+        if name in state.types or name in state.variables:
+            return True
+        starts = (f"{name}.", f"{name}[")
+        return any(key.startswith(starts) for key in state.variables)
+
     def apply_change(self, change: Change) -> None:
+        if not self.is_local(change.name):
+            return
         if change.callee is None:
             self.spoil(change.name, f"{change.name} may be changed")
             return
@@ -201,7 +230,7 @@ class Variables:
         if any(token.text in ("{",) for token in tokens[1:]) and any(
             t.text == "[" for t in tokens[:1]
         ):
-            return _lambda_value(tokens)
+            return lambda_value(tokens)
         scope = FlowScope(self, self.state)
         result: Abstract | None = None
         at = self.place(start)
@@ -411,9 +440,6 @@ _USING = re.compile(r"using\s+(\w+)\s*=\s*([^;]+)", re.S)
 _TYPEDEF = re.compile(r"typedef\s+(.+?)\s+(\w+)\s*;?$", re.S)
 
 
-_PARAMETERS = re.compile(r"\((.*)\)", re.S)
-
-
 def _macro_end(tokens: Sequence[Token]) -> int:
     """Behind a macro that stands where a statement begins, with no semicolon; 0 for none."""
     if len(tokens) < 4 or tokens[0].kind != "name" or tokens[1].text != "(":
@@ -427,24 +453,3 @@ def _macro_end(tokens: Sequence[Token]) -> int:
 
 def _one() -> Number:
     return Number(types.integer("unsigned"), (1,), 1, 1)
-
-
-def lambda_parameters(head: str) -> list[tuple[str, str]]:
-    match = _PARAMETERS.search(head[head.find("]") :] if "]" in head else "")
-    if match is None:
-        return []
-    found = []
-    for part in split_arguments(tokenize(match[1])):
-        declared = declarations(part)
-        if declared:
-            found.append((declared[0].type, declared[0].name))
-    return found
-
-
-def _lambda_value(tokens: Sequence[Token]) -> Abstract:
-    from occlsp.source.lexer import spelled
-
-    text = spelled(tokens)
-    brace = text.find("{")
-    parameters = lambda_parameters(text[:brace])
-    return Lambda(tuple(parameters), text[brace:])

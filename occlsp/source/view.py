@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from typing import Any
 
 from occlsp.source import types
 from occlsp.source.dynamic_users import dynamic_users
@@ -15,7 +16,15 @@ from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.relevance import assigns_parameter
-from occlsp.source.syntax import Constant, Define, FileSyntax, Function, RawKernel, TypeAlias
+from occlsp.source.syntax import (
+    Condition,
+    Constant,
+    Define,
+    FileSyntax,
+    Function,
+    RawKernel,
+    TypeAlias,
+)
 
 MAX_FUNCTION = 3_000
 """Bytes of a constexpr function's body that is kept to be evaluated in calls."""
@@ -48,6 +57,11 @@ class Callable_:  # noqa: N801 -- a function that evaluation can call
     function: Function
     body: str | None
     returns: str = "auto"
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The `#if` branches that it stands in."""
+        return self.function.conditions
 
 
 @dataclass(slots=True)
@@ -308,6 +322,10 @@ class View:
         self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
         self.evaluating: set[tuple[str, int]] = set()
         self.constant_values: dict[tuple[str, int], object] = {}
+        self.called: dict[object, Any] = {}
+        """What functions return, by what they are called with."""
+        self.meant: dict[object, list[tuple[str, Any]]] = {}
+        """Declarations by the name, its qualifiers and the scope that it stands in."""
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
 
     @cached_property
@@ -350,14 +368,8 @@ class View:
         return self._active("constants", name)
 
     def functions(self, name: str) -> list[tuple[str, Callable_]]:
-        """Functions of this name."""
-        found: list[tuple[str, Callable_]] = self._found("functions", name, _pair)
-        return [
-            (path, item)
-            for path, item in found
-            if not item.function.conditions
-            or self.macros.active(item.function.conditions, path) is not False
-        ]
+        """Functions of this name that some branch of `#if` defines."""
+        return self._active("functions", name)
 
     def aliases(self, name: str) -> list[tuple[str, TypeAlias]]:
         """Type aliases of this name."""
@@ -371,12 +383,13 @@ class View:
         """Whether a kernel of this (last) name is in view or in the workspace."""
         return bool(self.kernels(name)) or self.is_workspace_kernel(name)
 
-    def base(self, name: str) -> str | None:
-        """The base clause of a class."""
-        for index in reversed(self.indexes):
-            if name in index.bases:
-                return index.bases[name]
-        return None
+    @cached_property
+    def bases(self) -> dict[str, str]:
+        """Class → its base clause: of several classes of a name, the last one's."""
+        found: dict[str, str] = {}
+        for index in self.indexes:
+            found.update(index.bases)
+        return found
 
     def _active(self, table: str, name: str) -> list:  # type: ignore[type-arg]
         key = (f"active {table}", name)
@@ -390,12 +403,13 @@ class View:
             self._cached[key] = found
         return found
 
-    def class_template(self, name: str) -> tuple[TemplateParameter, ...]:
-        """The parameters of a class template in view; none for a class."""
-        for index in reversed(self.indexes):
-            if name in index.class_templates:
-                return index.class_templates[name]
-        return ()
+    @cached_property
+    def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
+        """Class template → its parameters: of several of a name, the last one's."""
+        found: dict[str, tuple[TemplateParameter, ...]] = {}
+        for index in self.indexes:
+            found.update(index.class_templates)
+        return found
 
     def index_of(self, path: str) -> FileIndex | None:
         """The index of a file in view."""

@@ -1,0 +1,75 @@
+"""Which declarations a name means at a place: C++'s scopes, without overload resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from occlsp.source.view import Callable_, View, base_names, parts, scope_names
+
+MAX_BASES = 8
+
+Table = Literal["constants", "functions", "aliases"]
+Declared = tuple[str, Any]
+"""A declaration and the file that it is in."""
+
+
+def meant(
+    view: View,
+    table: Table,
+    name: str,
+    qualifiers: Sequence[tuple[str, tuple[str, ...] | None]],
+    scope: tuple[str, ...],
+) -> list[Declared]:
+    """The declarations that a name with these qualifiers can mean in a scope."""
+    names = tuple([part for part, _ in qualifiers])
+    key = (table, name, names, scope)
+    found = view.meant.get(key)
+    if found is None:
+        declared: list[Declared] = getattr(view, table)(name)
+        found = view.meant[key] = _meant(view, declared, names, scope) if declared else []
+    return found
+
+
+def _meant(
+    view: View, found: list[Declared], names: tuple[str, ...], scope: tuple[str, ...]
+) -> list[Declared]:
+    if names:
+        matching = [i for i in found if _scope_of(i[1])[-len(names) :] == names]
+        return matching or _inherited(view, found, names[-1])
+    by_depth: dict[int, list[Declared]] = {}
+    for item in found:
+        around = _scope_of(item[1])
+        if around == scope[: len(around)] or "::".join(around) in view.namespaces:
+            by_depth.setdefault(len(around), []).append(item)
+    if by_depth:
+        return by_depth[max(by_depth)]
+    for depth in range(len(scope), 0, -1):
+        inherited = _inherited(view, found, scope[depth - 1])
+        if inherited:
+            return inherited
+    return []
+
+
+def _inherited(view: View, found: list[Declared], current: str) -> list[Declared]:
+    """Members of the bases of a class."""
+    for _ in range(MAX_BASES):
+        clause = view.bases.get(current)
+        if clause is None:
+            return []
+        for base in base_names(clause):
+            named_parts = parts(base)
+            if not named_parts:
+                continue
+            current = named_parts[-1][0]
+            matching = [i for i in found if _scope_of(i[1])[-1:] == (current,)]
+            if matching:
+                return matching
+    return []
+
+
+def _scope_of(item: Any) -> tuple[str, ...]:
+    if isinstance(item, Callable_):
+        return scope_names(item.function.qualified_name)[:-1]
+    scope: tuple[str, ...] = item.scope
+    return scope if all(scope) else tuple(filter(None, scope))

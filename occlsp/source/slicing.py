@@ -1,0 +1,115 @@
+"""What of a body decides what is asked of it: the rest is not followed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from occlsp.source import statements as st
+from occlsp.source.relevance import Relevance
+
+_ENDS = (
+    *("return", "goto", "break", "continue", "throw", "exit", "abort", "terminate"),
+    *("using", "typedef"),
+)
+
+
+class Slice:
+    """The part of a body that matters: `events`, what they say, and what decides that."""
+
+    def __init__(
+        self,
+        text: str,
+        events: Sequence[int],
+        names: Iterable[str],
+        parameters: Collection[str],
+        assigns: Callable[[str], bool],
+        until: int,
+    ) -> None:
+        self.events = events
+        self.until = until
+        """What stands behind decides nothing that is asked for."""
+        self.ends = _ends(text)
+        self.relevance = Relevance(text, parameters, assigns, until)
+        self.relevance.add(names)
+        self.names = self.relevance.names
+        self.positions = self.relevance.positions
+        """Where any of `names` may change."""
+
+    def ask(self, found: Sequence[st.Statement]) -> None:
+        """Takes in the conditions on which it depends what is come to."""
+        while asked := self.relevance.asked(self.conditions(found)):
+            self.relevance.add(asked)
+
+    def conditions(self, found: Sequence[st.Statement]) -> Iterator[st.Range]:
+        """The conditions that decide whether something is come to that matters."""
+        for node in found:
+            if node.start >= self.until:
+                return
+            if not self.matters(node):
+                continue
+            match node:
+                case st.Simple():
+                    for inner in node.lambdas:
+                        yield from self.conditions(inner.body.statements)
+                case st.Block():
+                    yield from self.conditions(node.statements)
+                case st.If():
+                    branches = (node.yes,) if node.no is None else (node.yes, node.no)
+                    if any(self.matters(branch) for branch in branches):
+                        yield node.condition
+                        yield from self.conditions(branches)
+                case st.Loop() | st.Switch():
+                    if self.matters(node.body):
+                        if isinstance(node, st.Switch):
+                            yield node.condition
+                        elif node.kind in ("while", "do"):
+                            yield node.head
+                        yield from self.conditions((node.body,))
+                case st.Choice():
+                    for branch in node.branches:
+                        yield from self.conditions(branch)
+
+    def matters(self, node: st.Statement) -> bool:
+        """Whether what a statement does may matter, or that it ends something."""
+        return self.touches(node.start, node.end) or self.may_end(node.start, node.end)
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether a relevant name or an event stands between two offsets."""
+        return _any_between(self.positions, start, end) or _any_between(self.events, start, end)
+
+    def may_end(self, start: int, end: int) -> bool:
+        """Whether something between two offsets matters that changes nothing: what follows may
+        not be come to, or a type is named."""
+        return _any_between(self.ends, start, end)
+
+    def changing(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The statements, roughly, between two offsets that may change what is asked for."""
+        behind = start
+        for index in range(bisect_left(self.positions, start), len(self.positions)):
+            position = self.positions[index]
+            if position >= end:
+                break
+            if position >= behind:
+                first, behind = self.relevance.sentences.around(position)
+                behind = min(behind, end)
+                yield max(first, start), behind
+
+
+def _any_between(places: Sequence[int], start: int, end: int) -> bool:
+    index = bisect_left(places, start)
+    return index < len(places) and places[index] < end
+
+
+@lru_cache(maxsize=16)
+def _ends(text: str) -> list[int]:
+    """Where a text may say one of `_ENDS`."""
+    found = []
+    for word in _ENDS:
+        place = text.find(word)
+        while place >= 0:
+            found.append(place)
+            place = text.find(word, place + 1)
+    found.sort()
+    return found
