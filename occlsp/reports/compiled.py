@@ -77,8 +77,8 @@ class CompileResult:
     attempts: tuple[Attempt, ...] = ()
     """Where there was more than one way: what was tried, the last with this outcome."""
     lost: tuple[str, ...] = ()
-    """Of a device slice: the names of the kernels that do not compile. What was known of them
-    before stays valid as old numbers."""
+    """Of a device slice: the names of the kernels that do not compile, or that what was cut may
+    have instantiated. What was known of them before stays valid as old numbers."""
     missing: tuple[str, ...] = ()
     """Headers that were found nowhere, as they are written."""
     is_cached: bool = False

@@ -176,11 +176,23 @@ class _Slicer:
         )
         if not result.has_numbers:
             return told
-        if not result.entries and dropped:
+        unused = _not_instantiated(cut, result) if cut is not None and cut.cut_count else ()
+        if not result.entries and (dropped or unused):
+            if not dropped:
+                message += "; what instantiates its kernels does not compile"
             return replace(told, status="error", message=message, errors=first.errors)
         return replace(
             told,
             message=message if result.entries else result.message,
-            lost=dropped,
+            lost=(*dropped, *unused),
             warnings=(*result.warnings, *warnings),
         )
+
+
+def _not_instantiated(cut: Slice, result: CompileResult) -> tuple[str, ...]:
+    """The kernel templates without an entry: what was cut may have instantiated them."""
+    places = {Place(e.file, e.line) for e in result.entries if e.file and e.line}
+    names = (
+        kernel.name.split("::")[-1] for kernel in cut.templates() if kernel.place not in places
+    )
+    return tuple(dict.fromkeys(names))

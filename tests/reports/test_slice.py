@@ -225,6 +225,25 @@ def test_pytorch_without_pytorch(context: Context, tmp_path: Path) -> None:
     assert "secret/host.h" in (result.message or "")
 
 
+@pytest.mark.slow
+def test_a_template_whose_launch_is_lost_is_not_told_as_never_launched(
+    context: Context, tmp_path: Path
+) -> None:
+    unit = tmp_path / "a.cu"
+    template = "template <class T> __global__ void often(T *p) { *p = 1; }\n"
+    launch = "void run() { often<gone::Type><<<1, 32>>>(nullptr); }\n"
+    unit.write_text(f'#include "gone.h"\n{template}{launch}')
+    result = sliced(context, unit, ["gone.h"])
+    assert result.status == "error"
+    assert "what instantiates its kernels does not compile" in (result.message or "")
+    unit.write_text(unit.read_text() + "__global__ void plain(int *p) { *p = 1; }\n")
+    result = sliced(context, unit, ["gone.h"])
+    assert [entry.line for entry in result.entries] == [4]
+    assert result.lost == ("often",)
+    unit.write_text(template)
+    assert sliced(context, unit, []).status == "no-entry"
+
+
 LIBRARIES = {
     "gtest/gtest.h": """\
 template <int N> __global__ void k(int *p) { *p = N; }
