@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
 from occlsp.source.evaluate import evaluate, place
-from occlsp.source.numbers import Number, among, between, binary
-from occlsp.source.values import Abstract
+from occlsp.source.numbers import Number, Symbol, among, between, binary
+from occlsp.source.values import Abstract, Dim
 
 if TYPE_CHECKING:
     from occlsp.source.names import StaticScope
@@ -66,6 +66,43 @@ def _compare(
     narrowed = _narrowed(variable, op, bound)
     if narrowed is not None:
         variables[key] = narrowed
+        _follow(variables, narrowed)
+
+
+def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
+    """Narrows what was computed from a variable along with it: `dim3 block(t)` where t is 64."""
+    symbols = {symbol for symbol, factor, offset in narrowed.linear if (factor, offset) == (1, 0)}
+    for name, value in list(variables.items()):
+        if isinstance(value, Number):
+            variables[name] = _along(value, narrowed, symbols)
+        elif isinstance(value, Dim):
+            found = tuple(
+                (_along(x, narrowed, symbols), _along(y, narrowed, symbols), z)
+                for x, y, z in value.alternatives
+            )
+            if found != value.alternatives:
+                variables[name] = replace(value, alternatives=found)
+
+
+def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
+    """A number that is a multiple of a variable, which is narrowed."""
+    for symbol, factor, offset in number.linear:
+        if symbol not in symbols or narrowed.values is None:
+            continue
+        values = {factor * value + offset for value in narrowed.values}
+        if number.values is not None:
+            values &= set(number.values)
+        type_ = number.type
+        if values and (
+            type_ is None or type_.lowest <= min(values) <= max(values) <= type_.highest
+        ):
+            return replace(
+                among(values, type_),
+                linear=number.linear,
+                device=number.device,
+                definition=number.definition,
+            )
+    return number
 
 
 def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:

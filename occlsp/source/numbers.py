@@ -128,7 +128,9 @@ def convert(number: Number, type_: IntType | None) -> Number:
     if fits and number.low is not None and number.high is not None:
         return replace(number, type=type_)
     if number.low is None and number.high is None:
-        return replace(number, type=type_)
+        # What a narrow type holds is no multiple of the wide value any more.
+        kept = number.linear if type_.bits >= 32 else ()
+        return replace(number, type=type_, linear=kept)
     # A bound holds after the conversion only where nothing can wrap below or above it.
     source = number.type
     low_ok = number.low is not None and number.low >= 0
