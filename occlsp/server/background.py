@@ -7,7 +7,6 @@ done once when it is through, however often it was asked for.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from lsprotocol import types
 from occlsp.reports.facts import Report
 from occlsp.reports.local_gpus import LocalGpu
 from occlsp.reports.worker import Worker, WorkerError
-from occlsp.server import tasks
+from occlsp.server import garbage, tasks
 from occlsp.server.configuration import TOML
 from occlsp.server.scan import MAX_FILES as MOST
 from occlsp.server.scan import ScanPage, ScanRequest
@@ -166,7 +165,6 @@ class Background:
                     self._now(f"scanning {name}")
                     await self._scan(folder, due, work)
         finally:
-            gc.freeze()  # much has come that stays: no need to look through it again and again
             self._now(None)
 
     def _now(self, doing: str | None) -> None:
@@ -193,12 +191,13 @@ class Background:
             folder.take_scanned(page.files, page.gone)
             facts.update({scanned.path: scanned.facts for scanned in page.files})
             gone += page.gone
+            await self._taken()
             work.report(f"{len(facts)} files", page.done)
             if page.left_out:
                 log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
-        await asyncio.sleep(0)
         self._server.turns.label = "indexing a scan"
         await folder.index_scanned(facts, gone)
+        self._session.settle(folder)
         self._session.refresh.news()
 
     async def _survey(self, folder: Folder, work: Work) -> None:
@@ -220,6 +219,7 @@ class Background:
             request = replace(request, next_page=True, known={})
             if page.build is not None:
                 folder.take_build(page.build)
+                self._session.settle(folder)
             if page.watched is not None:
                 watched.update(page.watched)
                 folder.watched = dict(watched)
@@ -233,8 +233,16 @@ class Background:
             for read in page.reports:
                 folder.stamps[read.path] = read.stamp
                 came[read.path] = _joined(None if read.is_first else came.get(read.path), read)
+            await self._taken()
         await folder.take_many_reports(came, gone)
         self._session.refresh.news()
+
+    async def _taken(self) -> None:
+        """A page is taken in: lets the loop do what waits, and then looks for garbage in it."""
+        await asyncio.sleep(0)
+        self._server.turns.label = "collecting garbage"
+        garbage.collect()
+        await asyncio.sleep(0)
 
     async def _ask_for_gpus(self) -> None:
         found = await self._worker.call(f"{tasks.__name__}:gpus", None, tuple[LocalGpu, ...])

@@ -131,6 +131,7 @@ class Compiles:
         if self._jobs is None:
             self._jobs = Jobs(on_result=self._take, on_change=self._session.status_changed)
         settings = folder.snapshot.settings
+        folder.settle(unit)
         self._sent[unit] = folder.snapshot
         requests = [
             CompileRequest(
@@ -166,6 +167,7 @@ class Compiles:
         """A result has come: its numbers replace those of before, if it has any."""
         self._server.turns.label = "taking in a compile"
         folder = self._session.folder(result.unit)
+        folder.settle(result.unit)
         self.problem = result.message
         for dropped in result.dropped:
             if dropped.is_refused:

@@ -52,6 +52,10 @@ class Folder:
         """Since when each open text has been as it is."""
         self._in_view: dict[str, dict[str, bytes]] = {}
         """What each open file saw of itself and of its includes when it was looked at last."""
+        self._due: dict[str, float] = {}
+        """Open files that may say something else now, and since when: see `settle`."""
+        self.is_news = False
+        """Some of those did, since this was last set to False."""
         self.reports: dict[str, Report] = {}
         """By what they were read from: a file, or a compile (`tasks.cached_name`)."""
         self.stamps: dict[str, Stamp] = {}
@@ -109,7 +113,7 @@ class Folder:
         self.choose_architectures()
         self.build = build
         if self.sources.configure(build.include_dirs, build.defines):
-            self._take_open()
+            self._look_again()
 
     def take_gpus(self, found: Collection[LocalGpu]) -> None:
         """Takes what GPUs this machine has: the model of the first, where the table knows it."""
@@ -130,16 +134,31 @@ class Folder:
 
     def put(self, document: Document, when: float) -> None:
         """Takes the text of an open document in; `when` is since when it has been so, in seconds
-        since the epoch."""
+        since the epoch. What the other open ones now say is taken in by `settle`."""
         self._since[document.path] = when
-        for file in self.sources.put(document.path, document.text):
+        for path in self._since:
+            self._due[path] = max(when, self._due.get(path, when))
+        self.sources.put(document.path, document.text)
+        self.settle(document.path)
+
+    def settle(self, path: str | None = None) -> bool:
+        """Takes in what an open file (any, without `path`) says in view of all that is known by
+        now; False where none is due. One alone, so that the loop gets its turns."""
+        path = next(iter(self._due), None) if path is None else path
+        if path is None or path not in self._due:
+            return False
+        when = self._due.pop(path)
+        file = self.sources.opened(path)
+        if file is not None:
             self._take(file, when)
+        return True
 
     def closed(self, path: str) -> None:
         """A document is closed: what the disk holds counts again."""
         self.sources.close(path)
         self._since.pop(path, None)
         self._in_view.pop(path, None)
+        self._due.pop(path, None)
 
     def take_scanned(self, files: Collection[Scanned], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
@@ -164,19 +183,20 @@ class Folder:
         )
         sources = await asyncio.to_thread(Sources.of, list(known.values()), self._read)
         self.snapshot = self.snapshot.with_sources(sources)
-        self._take_open()
+        self._look_again()
 
-    def _take_open(self) -> None:
-        """What open texts mean with more of their includes known. The texts are as old as they
-        were: that we know more makes no report stale."""
-        for file in self.sources.open_files():
-            self._take(file, self._since.get(file.facts.path, 0.0))
+    def _look_again(self) -> None:
+        """More is known of what open texts include. They are as old as they were: that we know
+        more makes no report stale."""
+        self._due = {**self._since, **self._due}
 
     def _take(self, file: SourceFile, when: float) -> None:
         path = file.facts.path
         known = self.snapshot.sources.files.get(path)
-        if known is not None and known.facts is file.facts and known.text == file.text:
-            return
+        if known is not None and known.text == file.text:
+            if known.facts is file.facts or known.facts == file.facts:
+                return
+            self.is_news = True
         in_view = self.sources.in_view(path)
         before = None
         if known is not None and path in self._in_view:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import sys
@@ -24,6 +23,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from occlsp import __version__
+from occlsp.server import garbage
 from occlsp.server.client import Client, offered
 from occlsp.server.lifetime import watch
 from occlsp.server.progress import Works
@@ -53,6 +53,7 @@ class Server(LanguageServer):
         self.client = Client()
         self.works = Works(self)
         self.turns = Turns()
+        self._silence = garbage.Silence(lambda delay, act: self.loop.call_later(delay, act))
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asked: tuple[types.InitializeParams, str] | None = None
         self._session: Session | None = None
@@ -70,8 +71,7 @@ class Server(LanguageServer):
 
             self.turns.allow()
             self._session = Session(self, *self._asked)
-            gc.enable()
-            gc.freeze()  # what is there now stays: no need to look through it again
+            garbage.begin()
         return self._session
 
     # -- what the session uses -----------------------------------------------------------------
@@ -210,6 +210,7 @@ class Server(LanguageServer):
 
     def _handle_next(self, inbox: Inbox) -> None:
         self._held = inbox
+        self._silence.broken()
         session = self._session
         taken = inbox.take(only_responses=session is not None and session.is_starting)
         if taken is not None and not self._stopping:

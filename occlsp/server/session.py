@@ -37,6 +37,8 @@ log = logging.getLogger("occlsp.session")
 
 LARGE = 200 * 1024
 """Bytes of a text whose opening may take its parse."""
+SETTLE = 0.050
+"""Seconds after an edit when the other open files are looked at again."""
 
 
 class Session:
@@ -51,6 +53,7 @@ class Session:
         self.refresh = Refresh(server, lambda: self.documents, self.diagnostics)
         self._gpus: tuple[LocalGpu, ...] = ()
         self._is_loaded: set[str] = set()
+        self._settling: set[str] = set()
         self._status_due = False
         self._status_told: dict[str, Any] = {}
         self.folders: dict[str, Folder] = {
@@ -70,7 +73,9 @@ class Session:
         document = self.documents.get(uri)
         if document is None:
             return None
-        snapshot = self.folder(document.path).snapshot
+        folder = self.folder(document.path)
+        folder.settle(document.path)
+        snapshot = folder.snapshot
 
         def lines(path: str) -> LineIndex | None:
             opened = self.documents.at(path)
@@ -238,7 +243,25 @@ class Session:
     # -- inside --------------------------------------------------------------------------------
 
     def _take(self, document: Document, when: float) -> None:
-        self.folder(document.path).put(document, when)
+        folder = self.folder(document.path)
+        folder.put(document, when)
+        self.settle(folder)
+
+    def settle(self, folder: Folder) -> None:
+        """Takes in, soon, what the open files of a folder say in view of all that is known."""
+        if folder.path not in self._settling:
+            self._settling.add(folder.path)
+            self._server.loop.call_later(SETTLE, self._settle_next, folder)
+
+    def _settle_next(self, folder: Folder) -> None:
+        self._server.turns.label = "looking again at an open file"
+        if folder.settle():
+            self._server.loop.call_soon(self._settle_next, folder)
+            return
+        self._settling.discard(folder.path)
+        if folder.is_news:
+            folder.is_news = False
+            self.refresh.news()
 
     def _add(self, path: str, *, is_project: bool) -> None:
         folder = self.folders[path] = Folder(path, is_project=is_project)

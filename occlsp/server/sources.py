@@ -63,15 +63,15 @@ class FolderSources:
             self._workspace.update(path, text, is_open=True)
         return True
 
-    def put(self, path: str, text: bytes) -> list[SourceFile]:
-        """Takes an open text in; what it says, and what the other open files now do."""
+    def put(self, path: str, text: bytes) -> None:
+        """Takes an open text in."""
         self._open[path] = text
         self._workspace.update(path, text, is_open=True)
-        return self.open_files()
 
-    def open_files(self) -> list[SourceFile]:
-        """The open files, as they are in view of all that is known now."""
-        return [SourceFile(self._workspace.facts(path), text) for path, text in self._open.items()]
+    def opened(self, path: str) -> SourceFile | None:
+        """An open file, as it is in view of all that is known now; None where it is not open."""
+        text = self._open.get(path)
+        return SourceFile(self._workspace.facts(path), text) if text is not None else None
 
     def close(self, path: str) -> None:
         """The file is not open any more."""

@@ -23,7 +23,7 @@ class Turns(selectors.DefaultSelector):
 
     def __init__(self) -> None:
         super().__init__()
-        self._began: float | None = None
+        self._began: tuple[float, float] | None = None
         self._allowed = False
 
     def allow(self) -> None:
@@ -33,19 +33,25 @@ class Turns(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Ends a turn, waits, begins the next."""
         if self._began is not None:
-            self._end(time.perf_counter() - self._began)
+            began, began_processor = self._began
+            self._end(time.perf_counter() - began, time.thread_time() - began_processor)
         found: list[tuple[selectors.SelectorKey, int]] = super().select(timeout)
         self._allowed = False
         self.label = "idle"
-        self._began = time.perf_counter()
+        self._began = time.perf_counter(), time.thread_time()
         return found
 
-    def _end(self, took: float) -> None:
+    def _end(self, took: float, processor: float) -> None:
         if self._allowed:
             return
         self.longest = max(self.longest, took)
         if took > LIMIT:
-            log.warning("the event loop was busy for %.0f ms: %s", took * 1000, self.label)
+            log.warning(
+                "the event loop was busy for %.0f ms (%.0f of the processor): %s",
+                took * 1000,
+                processor * 1000,
+                self.label,
+            )
 
 
 def new_loop(turns: Turns) -> asyncio.AbstractEventLoop:

@@ -36,6 +36,8 @@ def folder(workspace: Path) -> Folder:
 def opens(folder: Folder, name: str, text: bytes, version: int = 1) -> str:
     path = str(Path(folder.path) / name)
     folder.put(Document(f"file://{path}", path, version, "cuda-cpp", text), 1.0)
+    while folder.settle():
+        pass
     return path
 
 
@@ -59,6 +61,8 @@ def reads(folder: Folder, path: str) -> None:
     page = takes_in(folder, path)
     facts = {scanned.path: scanned.facts for scanned in page.files}
     asyncio.run(folder.index_scanned(facts, page.gone))
+    while folder.settle():
+        pass
 
 
 def takes_in(folder: Folder, path: str) -> ScanPage:

@@ -205,3 +205,23 @@ def test_a_closed_document_is_as_it_is_on_the_disk(start: Start, project: Path) 
     client.close(uri)
     uri = client.open(project / "a.cu")
     assert client.hints(uri)[LAUNCH] == "37.5% · regs · 3 blk/SM"
+
+
+def test_an_edit_of_an_open_header_is_seen_where_it_is_included(
+    start: Start, workspace: Path
+) -> None:
+    """The client asks again for the hints of other files, for it is told."""
+    (workspace / "size.cuh").write_text("constexpr int threads = 256;\n")
+    (workspace / "a.cu").write_text(
+        '#include "size.cuh"\n'
+        "__global__ void k(float *x) { *x = 1; }\n"
+        "void run(float *x) { k<<<1, threads>>>(x); }\n"
+    )
+    client = start(options={"arch": ["sm_90"]})
+    header, source = client.open(workspace / "size.cuh"), client.open(workspace / "a.cu")
+    client.wait_for(lambda: client.hints(source)[1].startswith("≤100%"))
+    client.wait_for(lambda: client.request("occlsp/status", None)["state"] == "idle")
+    before = len(client.heard("workspace/inlayHint/refresh"))
+    client.replace(header, "256", "32")
+    assert client.hints(source)[1].startswith("≤50%")
+    client.wait_for(lambda: len(client.heard("workspace/inlayHint/refresh")) > before)
