@@ -28,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
 from client import Client, ServerError, position_in, range_in
 
 LIMITS = {"hover": (5, 15), "edit → hints": (15, 40), "code action": (20, 60)}
+TYPING = 0.1
+"""Seconds between two requests while the machine is loaded: the load takes a while, too."""
 KERNEL = """
 template <int N>
 __global__ void __launch_bounds__(256) kernel_{i}(float *out, const float *in, int n) {{
@@ -130,9 +132,11 @@ class Bench:
         params = {"textDocument": {"uri": self.uri}, "range": shown}
         self.client.request("textDocument/inlayHint", params)
 
-    def measure(self, name: str, act: Callable[[int], None]) -> dict[str, float]:
+    def measure(
+        self, name: str, act: Callable[[int], None], pause: float = 0
+    ) -> dict[str, float]:
         """Milliseconds at the client, and the server's own processor time for one: on a busy
-        machine that is what can be compared."""
+        machine that is what can be compared. Between two are `pause` seconds."""
         times = []
         process = psutil.Process(self.client.process.pid)
         before = process.cpu_times()
@@ -140,6 +144,7 @@ class Bench:
             began = time.perf_counter()
             act(number)
             times.append((time.perf_counter() - began) * 1000)
+            time.sleep(pause)
         after = process.cpu_times()
         used = (after.user - before.user + after.system - before.system) * 1000 / self.count
         times.sort()
@@ -157,38 +162,41 @@ class Bench:
         )
         return found
 
-    def all(self) -> dict[str, dict[str, float]]:
+    def all(self, pause: float = 0) -> dict[str, dict[str, float]]:
         acts = {"hover": self.hover, "edit → hints": self.edit, "code action": self.action}
-        return {name: self.measure(name, act) for name, act in acts.items()}
+        return {name: self.measure(name, act, pause) for name, act in acts.items()}
 
 
 def load_machine(bench: Bench, folder: Path, sources: Path, text: str) -> None:
-    """Gives the server a scan, a large log and a compile to do."""
+    """Gives the server a scan of `sources`, a large log in `folder` and a compile to do."""
+    (folder / "build").mkdir(parents=True)
     line = "[ 42%] Building CXX object some/dir/file.cpp.o -- nothing for us in this line\n"
     with (folder / "build" / "huge.log").open("w") as log:
         for _ in range(100):
             log.write(line * (1_000_000 // len(line)))
             log.write(made_log(text)[:40_000])
-    added = [{"uri": sources.as_uri(), "name": "load"}]
+    added = [{"uri": path.as_uri(), "name": path.name} for path in (sources, folder)]
     event = {"added": added, "removed": []}
     bench.client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
-    change = {"uri": (folder / "build" / "huge.log").as_uri(), "type": 1}
-    bench.client.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
     bench.client.start_request(
         "workspace/executeCommand", {"command": "occlsp.compile", "arguments": [bench.uri]}
     )
 
 
-def turns(bench: Bench, since: int) -> dict[str, list[float]]:
-    """The turns above 50 ms that were logged after the first `since` log lines: milliseconds by
-    cause, the longest first. Prints them."""
-    found: dict[str, list[float]] = {}
+def turns(bench: Bench, since: int) -> dict[str, list[tuple[int, int]]]:
+    """The turns above 50 ms that were logged after the first `since` log lines: by cause, the
+    milliseconds of the clock and of the processor, the longest first. Prints them."""
+    found: dict[str, list[tuple[int, int]]] = {}
     for logged in bench.client.heard("window/logMessage")[since:]:
-        if told := re.match(r"turns: .* busy for (\d+) ms: (.*)", logged["message"]):
-            found.setdefault(told[2], []).append(float(told[1]))
+        if told := re.match(r"turns: .* busy for (\d+) ms \((\d+) .*\): (.*)", logged["message"]):
+            found.setdefault(told[3], []).append((int(told[1]), int(told[2])))
     for cause, times in found.items():
         times.sort(reverse=True)
-        print(f"turns above 50 ms: {len(times)}, the longest {times[0]:.0f} ms: {cause}")
+        most = max(processor for _, processor in times)
+        print(
+            f"turns above 50 ms: {len(times)}, the longest {times[0][0]} ms "
+            f"({most} of the processor at most): {cause}"
+        )
     return found
 
 
@@ -262,9 +270,11 @@ def main() -> None:
         found |= {"quiet": bench.all(), "long turns": turns(bench, since)}
         if arguments.load:
             since = len(bench.client.heard("window/logMessage"))
-            load_machine(bench, folder, arguments.load.resolve(), text)
+            load_machine(bench, Path(temporary) / "logs", arguments.load.resolve(), text)
             print("under load:")
-            found["load"] = bench.all()
+            found["load"] = bench.all(TYPING)
+            doing = bench.client.request("occlsp/status", None)
+            print("and then:", doing["state"], doing.get("doing") or "")
             bench.settle()
             found["long turns under load"] = turns(bench, since)
         memory = psutil.Process(bench.client.process.pid).memory_info().rss
