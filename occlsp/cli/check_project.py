@@ -15,9 +15,10 @@ from occlsp.analysis.findings import findings
 from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
-from occlsp.cli.check_sources import Progress, Read, read_sources, reader, text_of, walk
+from occlsp.cli.check_sources import CXX, Progress, Read, read_sources, reader, text_of, walk
 from occlsp.config import Settings, Source, load, read_toml
 from occlsp.reports.facts import Report
+from occlsp.source.facts import FileFacts
 from occlsp.source.workspace import Workspace
 
 MARKERS = ("occlsp.toml", ".git")
@@ -145,7 +146,8 @@ def _gather(
     chosen = gathered.architectures = _architectures(request, root, settings, reports)
     problems.lines += chosen.problems
     if request.compile:
-        compiled(request, root, settings, chosen, wanted, reports, problems.lines, progress)
+        units = [path for path in wanted if _is_unit(read.facts[path])]
+        compiled(request, root, settings, chosen, units, reports, problems.lines, progress)
 
 
 def _with_opting_in(
@@ -247,12 +249,26 @@ def _commands(request: Request, settings: Settings) -> str | None:
     return str(path / "compile_commands.json" if path.is_dir() else path)
 
 
+def _is_unit(facts: FileFacts) -> bool:
+    """Whether a file is compiled by itself: C++ where it has kernels or launches of its own."""
+    suffix = Path(facts.path).suffix.lower()
+    if suffix == ".cu":
+        return True
+    return suffix in CXX and (
+        any(not kernel.inactive and not kernel.in_macro for kernel in facts.kernels)
+        or any(
+            launch.api == "<<<>>>" and not (launch.inactive or launch.in_macro or launch.hip_only)
+            for launch in facts.launches
+        )
+    )
+
+
 def compiled(
     request: Request,
     root: Path,
     settings: Settings,
     architectures: Architectures,
-    paths: Sequence[str],
+    units: Sequence[str],
     reports: list[Report],
     problems: list[str],
     progress: Progress,
@@ -272,8 +288,7 @@ def compiled(
             timeout=settings.compile.timeout,
             slow=None,
         )
-        for unit in paths
-        if Path(unit).suffix == ".cu"
+        for unit in units
         for arch in architectures.names
     ]
     compile_all(asked, request.jobs, reports, problems, progress)

@@ -17,7 +17,8 @@ from occlsp.source.scanning import MAX_FILES, includable_files
 from occlsp.source.workspace import Workspace
 
 CUDA = frozenset({".cu", ".cuh"})
-OTHER = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"})
+CXX = frozenset({".c", ".cc", ".cpp", ".cxx"})
+OTHER = CXX | {".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"}
 MAX_BYTES = 16 << 20
 CHUNK = 8
 """Files that one process evaluates at a time: neighbours, which share what they look at."""

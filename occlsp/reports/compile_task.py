@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from occlsp.reports.cache import Cache
+from occlsp.reports.cache import Cache, default_directory
 from occlsp.reports.commanded import compile_with_flags
 from occlsp.reports.commandline import Dropped
 from occlsp.reports.compile import TIMEOUT, Context
@@ -137,10 +137,12 @@ def defaults() -> Filtered:
     return filter_flags(USUAL, Path(os.sep), workspaces=())
 
 
-@lru_cache(maxsize=8)
 def cache_of(directory: str | None) -> Cache:
     """One cache a folder and process, so that digests and index stay in memory."""
-    return Cache(Path(directory) if directory is not None else None)
+    return _cache(Path(directory) if directory is not None else default_directory())
+
+
+_cache = lru_cache(maxsize=8)(Cache)
 
 
 @lru_cache(maxsize=4)

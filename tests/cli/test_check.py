@@ -132,6 +132,21 @@ def test_a_broken_file_costs_itself_alone(project: Path) -> None:
 
 
 @pytest.mark.slow
+def test_c_plus_plus_that_holds_kernels_is_compiled(project: Path) -> None:
+    """And what only launches through the driver's API is the host compiler's."""
+    (project / "k.cu").unlink()
+    (project / "a.cxx").write_text("__global__ void in_cxx(float* p) { p[0] = 1; }\n")
+    (project / "b.cpp").write_text(
+        "#include <cuda.h>\n"
+        "void run(CUfunction f) { cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, 0, 0, 0); }\n"
+    )
+    done = check(".", "--compile", "--arch", "sm_90", "--format", "json")
+    (kernel,) = [row for row in json.loads(done.stdout)["kernels"] if row["name"] == "in_cxx"]
+    assert kernel["registers"] > 0
+    assert "b.cpp" not in done.stderr
+
+
+@pytest.mark.slow
 def test_compiling_the_tour(project: Path) -> None:
     tour = Path(__file__).parent.parent / "examples" / "tour" / "tour.cu"
     (project / "tour.cu").write_text(tour.read_text())
