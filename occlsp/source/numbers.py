@@ -102,15 +102,15 @@ def join(left: Number, right: Number) -> Number:
     type_ = left.type if left.type == right.type else None
     device = left.device or right.device
     occupancy = left.occupancy or right.occupancy
+    linear = tuple(item for item in left.linear if item in right.linear)
     if left.values is not None and right.values is not None:
         joined = among(left.values + right.values, type_)
         same = left.definition if left.definition == right.definition else None
-        linear = tuple(item for item in left.linear if item in right.linear)
         return replace(joined, definition=same, device=device, linear=linear, occupancy=occupancy)
     low = None if left.low is None or right.low is None else min(left.low, right.low)
     high = None if left.high is None or right.high is None else max(left.high, right.high)
     joined = between(low, high, type_, left.why or right.why)
-    return replace(joined, device=device, occupancy=occupancy)
+    return replace(joined, device=device, linear=linear, occupancy=occupancy)
 
 
 def convert(number: Number, type_: IntType | None) -> Number:

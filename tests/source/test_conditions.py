@@ -40,5 +40,9 @@ class TestComputedBefore:
     def test_not_through_a_type_that_holds_less(self) -> None:
         assert blocks("unsigned char c = n; int t = c; if (n == 300) k<<<1, t>>>();") is None
 
+    def test_where_another_condition_bounded_it_before(self) -> None:
+        body = "dim3 b(n); if (n < 32 && m) { m = 1; } switch (n) { case 64: k<<<1, b>>>(); }"
+        assert blocks(body) == ((64, 1, 1),)
+
     def test_behind_the_condition_it_is_as_before(self) -> None:
         assert blocks("dim3 b(n); if (n == 64) { m = 1; } k<<<1, b>>>();") is None

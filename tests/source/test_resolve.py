@@ -50,6 +50,10 @@ class TestVariables:
         assert blocks("int t = 64; while (n) { k<<<n, t>>>(p); t *= 2; }") is None
         assert blocks("int t = 64; while (n) { t *= 2; } k<<<n, t>>>(p);") is None
 
+    def test_a_constant_of_the_same_name_in_a_loop_is_another(self) -> None:
+        body = "const int t = 64; while (n) { const int t = 512; n -= t; } k<<<1, t>>>(p);"
+        assert blocks(body) == ((64, 1, 1),)
+
     def test_a_loop_over_sizes_is_a_set(self) -> None:
         body = "for (int t = 32; t <= 128; t *= 2) { k<<<n, t>>>(p); }"
         assert blocks(body) == ((32, 1, 1), (64, 1, 1), (128, 1, 1))
