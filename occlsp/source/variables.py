@@ -101,6 +101,8 @@ class Variables:
         """What a loop may change is not known at its head, nor behind it."""
         for first, last in self.slice.changing(start, end):
             for change in changes(tokenize(self.text[first:last]), self.names):
+                if types.is_constant(self.state.types.get(change.name, "")):
+                    continue  # it is another one that is declared in the loop
                 if self.is_local(change.name) and (
                     change.callee is None
                     or may_change(change.callee, change.position, self.view, is_statement=False)
