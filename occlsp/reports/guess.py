@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,7 @@ from pathlib import Path, PurePosixPath
 FOLDER_NAMES = frozenset({"include", "inc", "common", "src", "csrc"})
 """In any case; of every folder from the unit's up to the workspace's root."""
 MAX_FILES = 200_000
+LISTING_SECONDS = 1.0
 MAX_INCLUDERS_READ = 300
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 _SUFFIXES = frozenset(
@@ -62,9 +64,8 @@ class WorkspaceFiles:
 
     def _files(self) -> dict[str, list[Path]]:
         if self._by_name is None:
-            self._by_name = {}
-            for path in self._given if self._given is not None else _walk(self._root):
-                self._by_name.setdefault(path.name, []).append(path)
+            given = self._given
+            self._by_name = _listing(self._root) if given is None else _by_name(given)
         return self._by_name
 
     def folder_for(self, target: str, unit: Path) -> Path | None:
@@ -90,6 +91,27 @@ class WorkspaceFiles:
                 targets = (t.decode("utf-8", "surrogateescape") for t in _INCLUDE.findall(content))
                 if any(_is_same(source.parent / target, unit) for target in targets):
                     yield source
+
+
+_last: list[tuple[float, Path, dict[str, list[Path]]]] = []
+
+
+def _listing(root: Path) -> dict[str, list[Path]]:
+    """The files of `root` by name, walked again after a second: a whole workspace is asked about
+    one unit after the other."""
+    for when, folder, known in _last:
+        if folder == root and time.monotonic() - when < LISTING_SECONDS:
+            return known
+    made = _by_name(_walk(root))
+    _last[:] = [(time.monotonic(), root, made)]
+    return made
+
+
+def _by_name(paths: Iterable[Path]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        found.setdefault(path.name, []).append(path)
+    return found
 
 
 def _walk(root: Path) -> Iterator[Path]:

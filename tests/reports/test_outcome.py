@@ -54,6 +54,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in (WORKS | FAILS).items():
         (root / name).write_text(text)
     monkeypatch.chdir(root)
+    monkeypatch.setattr("occlsp.reports.guess.LISTING_SECONDS", 0.0)
     return root
 
 
