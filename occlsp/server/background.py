@@ -21,7 +21,7 @@ from occlsp.reports.worker import Worker, WorkerError
 from occlsp.server import garbage, tasks
 from occlsp.server.configuration import TOML
 from occlsp.server.scan import MAX_FILES as MOST
-from occlsp.server.scan import ScanPage, ScanRequest
+from occlsp.server.scan import ScanPage, ScanRequest, unpacked
 from occlsp.server.watch import UNKNOWN, Watch
 from occlsp.source.facts import FileFacts
 
@@ -186,9 +186,10 @@ class Background:
         page = ScanPage()
         while not page.is_last:
             page = await self._worker.call(f"{SCAN}:scan", request, ScanPage)
-            self._server.turns.label = "taking in a scan"
             request = replace(request, next_page=True, files=())
-            folder.take_scanned(page.files, page.gone)
+            entries = await asyncio.to_thread(unpacked, page.files)
+            self._server.turns.label = "taking in a scan"
+            folder.take_scanned(entries, page.gone)
             facts.update({scanned.path: scanned.facts for scanned in page.files})
             gone += page.gone
             await self._taken()

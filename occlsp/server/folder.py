@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from occlsp.analysis.whatif import WhatIf
     from occlsp.reports.local_gpus import LocalGpu
     from occlsp.server.documents import Document
-    from occlsp.server.scan import Scanned
     from occlsp.server.tasks import Stamp
+    from occlsp.source.entries import Entry
     from occlsp.source.facts import FileFacts
 
 log = logging.getLogger("occlsp.folder")
@@ -160,12 +160,12 @@ class Folder:
         self._in_view.pop(path, None)
         self._due.pop(path, None)
 
-    def take_scanned(self, files: Collection[Scanned], gone: Collection[str]) -> None:
+    def take_scanned(self, files: Mapping[str, Entry], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
         for path in gone:
             self.sources.forget(path)
-        for scanned in files:
-            self.sources.adopt(scanned.path, scanned.shipped)
+        for path, entry in files.items():
+            self.sources.adopt(path, entry)
 
     async def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
         """Puts the facts of a whole scan in force at once. The index of many is made in a

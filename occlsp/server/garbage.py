@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 SILENCE = 1.0
 """Seconds without a message after which nobody waits."""
-YOUNG, MIDDLE, NEVER = 10_000, 10, 1_000_000
+YOUNG, MIDDLE, NEVER = 5_000, 5, 1_000_000
 """What the collector does by itself: passes over young objects alone."""
 
 

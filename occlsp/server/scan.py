@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
 from occlsp.reports.worker import Control
-from occlsp.source.entries import read_file
+from occlsp.source.entries import Entry, read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.scanning import includable_files, source_files
 from occlsp.source.workspace import Workspace
@@ -48,6 +48,12 @@ class Scanned:
     path: str
     facts: FileFacts
     shipped: bytes
+
+
+def unpacked(files: Iterable[Scanned]) -> dict[str, Entry]:
+    """What was shipped of some files. Those of a large header take a while, in a thread too, but
+    there others get their turns."""
+    return {file.path: pickle.loads(file.shipped) for file in files}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("occlsp.server")
 
+SWITCH = 0.001
+"""Seconds that a thread keeps the interpreter while another waits: a message passes three threads,
+and may meet one that takes a scan in."""
+
 
 class Server(LanguageServer):
     """One connection to one client."""
@@ -177,6 +181,7 @@ class Server(LanguageServer):
             print(f"occlsp listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)
 
     def _run_loop(self) -> None:
+        sys.setswitchinterval(SWITCH)
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()

@@ -7,7 +7,6 @@ the shipped declarations of what they include in view.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -78,9 +77,9 @@ class FolderSources:
         self._open.pop(path, None)
         self._workspace.close(path)
 
-    def adopt(self, path: str, shipped: bytes) -> None:
+    def adopt(self, path: str, entry: Entry) -> None:
         """Takes over what the child made of a file."""
-        self._workspace.take(path, pickle.loads(shipped))
+        self._workspace.take(path, entry)
 
     def forget(self, path: str) -> None:
         """The file is gone from the disk."""

@@ -15,7 +15,7 @@ from occlsp.reports.facts import Entry, Report
 from occlsp.reports.worker import Control
 from occlsp.server.documents import Document
 from occlsp.server.folder import Folder
-from occlsp.server.scan import ScanPage, ScanRequest, scan
+from occlsp.server.scan import ScanPage, ScanRequest, scan, unpacked
 from occlsp.source.text import Span
 
 SOURCE = b"""\
@@ -70,7 +70,7 @@ def takes_in(folder: Folder, path: str) -> ScanPage:
     request = ScanRequest(folder.path, everything=False, files=(path,))
     page = scan(request, Control())
     assert page.is_last
-    folder.take_scanned(page.files, page.gone)
+    folder.take_scanned(unpacked(page.files), page.gone)
     return page
 
 
