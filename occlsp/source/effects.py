@@ -324,7 +324,11 @@ def _is_read_only(tokens: Sequence[Token], index: int) -> bool:
 
 def _is_statement(tokens: Sequence[Token], called: tuple[str, int]) -> bool:
     """Whether a statement begins with the call, qualified or through an object."""
-    for token in tokens:
+    start = 0
+    while start + 1 < len(tokens) and tokens[start].text in ("if", "else", "while", "for"):
+        has_head = tokens[start + 1].text == "("
+        start = (matching(tokens, start + 1) if has_head else start) + 1
+    for token in tokens[start:]:
         if token.text == called[0]:
             return True
         if token.kind != "name" and token.text not in (".", "->", "::", "(", "<", ">"):

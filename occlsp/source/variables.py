@@ -105,7 +105,7 @@ class Variables:
                     continue  # it is another one that is declared in the loop
                 if self.is_local(change.name) and (
                     change.callee is None
-                    or may_change(change.callee, change.position, self.view, is_statement=False)
+                    or may_change(change.callee, change.position, self.view, change.is_statement)
                 ):
                     self.spoil(change.name, f"{change.name} changes in a loop")
 

@@ -96,6 +96,12 @@ class TestVariables:
         assert blocks("int t = 64; tune(t); k<<<1, t>>>(p);", before=before) is None
         assert blocks("int t = 64; look(t); k<<<1, t>>>(p);", before=before) == ((64, 1, 1),)
 
+    def test_a_function_that_is_not_in_view_may_change_it_in_a_loop(self) -> None:
+        for call in ("tune(t);", "if (n) tune(t);", "if (n) { o.tune(t); }"):
+            assert blocks(f"int t = 64; while (n--) {{ k<<<1, t>>>(p); {call} }}") is None
+        body = "int t = 64; while (n--) { k<<<1, t>>>(p); if (fits(t)) n--; }"
+        assert blocks(body) == ((64, 1, 1),)
+
     def test_a_shadowing_variable(self) -> None:
         before = "constexpr int B = 32;"
         assert blocks("{ int B = n; } k<<<1, B>>>(p);", before=before) == ((32, 1, 1),)
