@@ -47,11 +47,10 @@ def _is_loopback(host: str) -> bool:
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
-    default="warning",
-    show_default=True,
-    help="What is written to standard error; the client's log always has the rest.",
+    help="Write the log from this level on to standard error, too; without it there is only what "
+    "the client's log cannot have.",
 )
-def command(tcp: tuple[str, int] | None, allow_remote: bool, log_level: str) -> None:
+def command(tcp: tuple[str, int] | None, allow_remote: bool, log_level: str | None) -> None:
     """Run the language server on standard input and output."""
     if tcp is not None and not allow_remote and not _is_loopback(tcp[0]):
         click.echo(

@@ -96,13 +96,15 @@ class Server(LanguageServer):
         """Asks the client; its answer, or the exception that stands for its error."""
         return await self.protocol.send_request_async(method, params)
 
-    def tell(self, method: str, params: Any) -> None:
-        """Notifies the client, from any thread; nothing before it is connected."""
-        if self._asked is not None and not self._stopping:
-            try:
-                self.protocol.notify(method, params)
-            except (OSError, ValueError, RuntimeError):
-                self._stopping = True
+    def tell(self, method: str, params: Any) -> bool:
+        """Notifies the client, from any thread; False, and nothing, where none is connected."""
+        if self._asked is None or self._stopping:
+            return False
+        try:
+            self.protocol.notify(method, params)
+        except (OSError, ValueError, RuntimeError):
+            self._stopping = True
+        return not self._stopping
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """A fault in a handler: to the log, never a popup."""

@@ -80,8 +80,8 @@ COMMANDS = (
 )
 
 
-def create_server(log_level: str = "warning") -> Server:
-    """A server with every handler; `log_level` is that of standard error."""
+def create_server(log_level: str | None = None) -> Server:
+    """A server with every handler; `log_level` as in `logs.configure`."""
     server = Server()
     for handler in HANDLERS:
         server.feature(handler.method, handler.options)(_lazy(handler))

@@ -215,3 +215,16 @@ def test_on_a_socket(home: Path) -> None:
             while b'"serverInfo"' not in answer:
                 answer += connection.recv(65536)
         assert server.wait(5) == 1
+
+
+def test_the_log_is_told_once(start: Start, workspace: Path) -> None:
+    """Clients show standard error and `window/logMessage` in the same place."""
+    (workspace / "compile_commands.json").write_text("{ no JSON")
+    client = start()
+    client.wait_for(lambda: "compile_commands.json" in client.log())
+    client.stop()
+    assert client.errors == []
+
+    asked = start(arguments=("--log-level", "warning"))
+    asked.wait_for(lambda: "compile_commands.json" in asked.log())
+    asked.wait_for(lambda: b"compile_commands.json" in b"".join(asked.errors))
