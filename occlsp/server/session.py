@@ -254,8 +254,8 @@ class Session:
             self._server.loop.call_later(SETTLE, self._settle_next, folder)
 
     def _settle_next(self, folder: Folder) -> None:
-        self._server.turns.label = "looking again at an open file"
         if folder.settle():
+            self._server.turns.label = "looking again at an open file"
             self._server.loop.call_soon(self._settle_next, folder)
             return
         self._settling.discard(folder.path)

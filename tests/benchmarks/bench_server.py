@@ -4,7 +4,8 @@ p50 and p95 of 200 requests on a real file (else a made one of 5,000 lines) with
 hover, an edit of a launch until its new hints are there, code actions. With `--load FOLDER` the
 scan of that folder, a 100 MB log and, where nvcc is there, a compile run meanwhile. Also prints
 the turns of the event loop that were above 50 ms, and memory. `--clangd PATH` measures a clangd
-on the same file: hover, and an edit until its diagnostics.
+on the same file. `--soak KEYS --load FOLDER` types so many keys in files of that folder instead,
+with all that goes with it, and prints memory on the way (18,000 keys are an hour's).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from typing import Any
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
+sys.path.insert(0, str(Path(__file__).parent))
 from client import Client, ServerError, position_in, range_in
+from soak import Typist, copied
 
 LIMITS = {"hover": (5, 15), "edit → hints": (15, 40), "code action": (20, 60)}
 TYPING = 0.1
@@ -79,11 +82,11 @@ def made_log(text: str) -> str:
 class Bench:
     """One server, one file, and where its launches are."""
 
-    def __init__(self, path: Path, folder: Path, home: Path, count: int) -> None:
+    def __init__(self, path: Path, folder: Path, count: int, home: Path | None = None) -> None:
         self.count = count
         self.client = Client(
             folder,
-            home=home,
+            home=home or folder / "home",
             options={"trusted": True, "arch": ["sm_90"], "compile": {"timeout": 300}},
         )
         began = time.perf_counter()
@@ -132,9 +135,7 @@ class Bench:
         params = {"textDocument": {"uri": self.uri}, "range": shown}
         self.client.request("textDocument/inlayHint", params)
 
-    def measure(
-        self, name: str, act: Callable[[int], None], pause: float = 0
-    ) -> dict[str, float]:
+    def measure(self, name: str, act: Callable[[int], None], pause: float = 0) -> dict[str, float]:
         """Milliseconds at the client, and the server's own processor time for one: on a busy
         machine that is what can be compared. Between two are `pause` seconds."""
         times = []
@@ -228,14 +229,29 @@ def workspace(arguments: argparse.Namespace, temporary: Path) -> tuple[Path, Pat
     folder = temporary / "workspace"
     (folder / "build").mkdir(parents=True)
     path = folder / (arguments.file.name if arguments.file else "made.cu")
-    text = (
-        arguments.file.read_text("utf-8", "replace") if arguments.file else made(arguments.lines)
-    )
+    text = arguments.file.read_text("utf-8", "replace") if arguments.file else made(arguments.lines)
     path.write_text(text)
     log = arguments.log.read_text() if arguments.log else made_log(text)
     (folder / "build" / "build.log").write_text(log)
     os.utime(path, (1, 1))
     return folder, path
+
+
+def soak(sources: Path, keys: int, seed: int) -> None:
+    """Edits files of a folder for long; prints memory on the way and what went wrong."""
+    with tempfile.TemporaryDirectory() as temporary:
+        root, home = Path(temporary) / "workspace", Path(temporary) / "home"
+        home.mkdir()
+        files = copied(sources, root, 40)
+        options = {"arch": ["sm_90"], "trusted": False}
+        with Client(root, home=home, options=options) as client:
+            soaked = Typist(client, root, files, seed).work(keys)
+    print(f"{soaked.keys} keys, {soaked.requests} requests in {len(files)} files")
+    for typed, memory in soaked.memory:
+        print(f"{typed:7} keys  {memory:5} MiB")
+    print(f"the end by the middle: {soaked.growth:.3f}; {len(soaked.faults)} faults")
+    for fault in soaked.faults[:10]:
+        print(fault)
 
 
 def main() -> None:
@@ -249,14 +265,19 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--load", type=Path, help="a folder of sources that is scanned meanwhile")
     parser.add_argument("--clangd")
+    parser.add_argument("--soak", type=int, metavar="KEYS", help="edit for long; see above")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.soak:
+        soak(arguments.load, arguments.soak, arguments.seed)
+        return
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary) / "home"
         home.mkdir()
         folder, path = workspace(arguments, Path(temporary))
         text = path.read_text("utf-8", "replace")
-        bench = Bench(path, folder, home, arguments.count)
+        bench = Bench(path, folder, arguments.count, home)
         print(f"{len(text) >> 10} KiB, {text.count(chr(10))} lines, {bench.hints} hints; "
               f"opening until hints {bench.opened * 1000:.0f} ms")  # fmt: skip
         bench.settle()
