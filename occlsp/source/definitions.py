@@ -7,6 +7,7 @@ stands. `##` counts as a part of the names that it makes.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -14,12 +15,12 @@ from typing import TypeVar, cast
 
 from occlsp.source import declarations, kernels, launches
 from occlsp.source.directives import unfold
-from occlsp.source.fragment import Fragment, moved
+from occlsp.source.fragment import Fragment, moved, occurrences
 from occlsp.source.mask import mask
 from occlsp.source.syntax import Define, RawCall, RawKernel, RawLaunch, RawShared
 from occlsp.source.text import Span
 
-_INTERESTING = re.compile(rb"<<<|__shared__|(?:cuda|cu|hip)\w*(?:Launch|FuncSet|Occupancy)")
+_INTERESTING = (b"<<<", b"__shared__", b"Launch", b"FuncSet", b"Occupancy")
 _PASTE = re.compile(rb"\s*##\s*")
 _MOST_ROUNDS = 8
 
@@ -53,7 +54,7 @@ def alias_names(text: bytes, defines: Sequence[Define], known: frozenset[str]) -
         tokens = kernels.tokens(known | found)
         more = frozenset(
             define.name
-            for define in defines
+            for define in holding(tokens.find(text, 0, len(text)), defines)
             if define.name not in found
             and define.name != "__global__"
             and _is_alias(text, define, tokens)
@@ -65,8 +66,6 @@ def alias_names(text: bytes, defines: Sequence[Define], known: frozenset[str]) -
 
 
 def _is_alias(text: bytes, define: Define, tokens: kernels.Tokens) -> bool:
-    if tokens.first(text, *define.body.span) is None:
-        return False
     fragment = body_fragment(text, define)
     token = tokens.first(fragment.code, 0, fragment.end)
     if token is None:
@@ -75,21 +74,30 @@ def _is_alias(text: bytes, define: Define, tokens: kernels.Tokens) -> bool:
     return borders.terminator is None and kernels.is_bare(fragment, token, borders, tokens)
 
 
+def holding(offsets: Sequence[int], defines: Sequence[Define]) -> Iterator[Define]:
+    """Those of some `#define`s in whose bodies any of the offsets stands; both are ascending."""
+    for define in defines if offsets else ():
+        index = bisect_left(offsets, define.body.span.start)
+        if index < len(offsets) and offsets[index] < define.body.span.end:
+            yield define
+
+
 def read_bodies(text: bytes, defines: Sequence[Define], tokens: kernels.Tokens) -> BodyFacts:
     """The facts in the bodies of some `#define`s."""
     facts = BodyFacts()
-    for define in defines:
-        span = define.body.span
-        has_kernel = tokens.first(text, *span) is not None
-        if not has_kernel and _INTERESTING.search(text, *span) is None:
-            continue
+    made = tokens.find(text, 0, len(text))
+    places = made + [
+        place for word in _INTERESTING for place in occurrences(text, word, 0, len(text))
+    ]
+    for define in holding(sorted(places), defines):
+        has_kernel = next(holding(made, [define]), None) is not None
         fragment = body_fragment(text, define)
         if has_kernel and define.name.encode() not in tokens.aliases:
             facts.kernels.extend(_placed(define, _kernels(fragment, tokens)))
         found = list(_placed(define, _launches(fragment)))
         calls = list(_calls(fragment))
-        made = (launches.launch_of_call(fragment, call) for call in calls)
-        found.extend(_placed(define, (launch for launch in made if launch is not None)))
+        called = (launches.launch_of_call(fragment, call) for call in calls)
+        found.extend(_placed(define, (launch for launch in called if launch is not None)))
         others = (call for call in calls if call.name not in launches.LAUNCH_APIS)
         facts.calls.extend(_placed(define, others))
         facts.launches.extend(sorted(found, key=lambda one: one.span))

@@ -37,10 +37,11 @@ def read_directive(masked: bytes, offset: int, floor: int) -> Directive | None:
     `floor` is 0 or follows the last token that was read, so that what is before it need not
     be looked at.
     """
-    line = masked.rfind(b"\n", floor, offset)
-    line = max(line, masked.rfind(b"\r", max(line, floor), offset))
-    if (line < 0 and floor > 0) or masked[max(line, 0) : offset].strip():
-        return None
+    if offset and masked[offset - 1] not in b"\n\r":
+        line = masked.rfind(b"\n", floor, offset)
+        line = max(line, masked.rfind(b"\r", max(line, floor), offset))
+        if (line < 0 and floor > 0) or masked[max(line, 0) : offset].strip():
+            return None
     position = offset
     while True:
         match = _LINE_END.search(masked, position)

@@ -15,17 +15,21 @@ _SPACE = re.compile(rb"\s*([^\w\s])\s*|\s+")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 _FEATURES = {
-    "wgmma": re.compile(rb"wgmma|warpgroup_(?:arrive|wait|commit|fence)", re.I),
-    "tcgen05": re.compile(rb"tcgen05|\bumma\b|SM100_MMA", re.I),
+    "wgmma": re.compile(rb"wgmma|warpgroup_(?:arrive|wait|commit|fence)"),
+    "tcgen05": re.compile(rb"tcgen05|\bumma\b|sm100_mma"),
     "setmaxnreg": re.compile(rb"setmaxnreg|warpgroup_reg_(?:alloc|dealloc)"),
 }
+_FEATURE_WORDS = (b"wgmma", b"warpgroup_", b"tcgen05", b"umma", b"sm100_mma", b"setmaxnreg")
 
 
 def features(text: bytes, body: Span | None) -> frozenset[str]:
     """What in a body is built for low occupancy."""
     if body is None:
         return frozenset()
-    return frozenset(name for name, found in _FEATURES.items() if found.search(text, *body))
+    small = text[slice(*body)].lower()
+    if not any(word in small for word in _FEATURE_WORDS):
+        return frozenset()
+    return frozenset(name for name, found in _FEATURES.items() if found.search(small))
 
 
 @lru_cache(maxsize=4096)
@@ -41,7 +45,7 @@ def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
         return ""
     digest = blake2b(digest_size=12)
     digest.update(tokens_of(syntax.text[kernel.span.start : kernel.span.end]))
-    names = {m.group().decode() for m in _WORD.finditer(syntax.masked, *kernel.span)}
+    names = {word.decode() for word in set(_WORD.findall(syntax.masked, *kernel.span))}
     seen: set[str] = set()
     for name in sorted(names & view.value_names):
         _add(digest, name, view, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from functools import lru_cache
 
 from occlsp.source.numbers import (
     BOOL,
@@ -29,6 +30,7 @@ _SUFFIX = re.compile(r"[uUlLzZ]*$")
 _ESCAPES = {"n": 10, "t": 9, "0": 0, "r": 13, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}
 
 
+@lru_cache(maxsize=1024)
 def literal(text: str) -> Abstract:
     """The value of a number, character or boolean literal."""
     if text in ("true", "false"):

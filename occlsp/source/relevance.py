@@ -26,7 +26,7 @@ _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
 _SHARES = re.compile(r"(?<!&)&\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|\[[&=]|[\x01\x02\x03]")
 """A reference that is declared, a lambda that captures, or branches of which any may be active."""
 _TIED = re.compile(r"\bauto\s*&*\s*\[")
-_CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DEVICE = ("device", "arch", "computecap", "compute_cap", "propert", "occupancy", "sm_", "cc_")
 _DEVICE_LAST = ("_sm", "_cc")
 _CALL = re.compile(r"\w*\s*\(")
@@ -218,6 +218,7 @@ class Relevance:
         self.names: set[str] = set()
         self.positions: list[int] = []
         self.read: set[int] = set()
+        self.macros: dict[int, int] = {}
 
     def add(self, names: Iterable[str]) -> None:
         """Takes in more names, and those that decide their values."""
@@ -241,8 +242,8 @@ class Relevance:
         if start in self.read or end - start > _MOST:
             self.positions.append(position)
             return []
-        if not sentences.may_set(sentence, position, length) and not any(
-            self.assigns(called) for called in _CALLED.findall(text, start, position)
+        if not sentences.may_set(sentence, position, length) and not (
+            position > self.assigning(start, end)
         ):
             if sentences.may_change(position, position + length):
                 self.positions.append(position)
@@ -251,6 +252,18 @@ class Relevance:
         self.read.add(start)
         found = [word for word in _WORD.findall(text, start, end) if word not in self.names]
         self.names.update(found)
+        return found
+
+    def assigning(self, start: int, end: int) -> int:
+        """Where the first macro of a statement stands that assigns what it is given; or its end."""
+        found = self.macros.get(start)
+        if found is None:
+            places = (
+                m.start()
+                for m in _CALLED.finditer(self.sentences.text, start, end)
+                if self.assigns(m[1])
+            )
+            found = self.macros[start] = next(places, end)
         return found
 
     def asked(self, conditions: Iterable[tuple[int, int]]) -> set[str]:

@@ -33,6 +33,7 @@ from occlsp.source.directives import (
     read_directive,
     read_include,
 )
+from occlsp.source.heads import IDENTIFIER
 from occlsp.source.mask import blank
 from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
@@ -45,6 +46,7 @@ _BOUNDARY = re.compile(rb"[;{}]")
 _VISIBLE = re.compile(rb"\S")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
+_GUARDED = re.compile(rb"\s*#\s*define\s+(" + IDENTIFIER + rb")[ \t]*(?:1[ \t]*)?\r?$", re.M)
 _MOST_DECLARATIONS = 100_000
 _DEEPEST = 128
 """Nested `#if`s: deeper ones are taken as if all their branches held."""
@@ -290,9 +292,8 @@ class Scanner:
         is_guard = False
         if guard is not None:
             # A guard has no value: `#ifndef BLOCK` with `#define BLOCK 256` is a default.
-            name = re.escape(guard.encode())
-            defined = re.compile(rb"\s*#\s*define\s+" + name + rb"[ \t]*(?:1[ \t]*)?\r?$", re.M)
-            is_guard = defined.match(self.masked, directive.span.end) is not None
+            defined = _GUARDED.match(self.masked, directive.span.end)
+            is_guard = defined is not None and defined[1] == guard.encode()
         is_settled = self.settle(directive.span.start)
         group = Group(
             directive.span.start,
