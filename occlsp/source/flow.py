@@ -342,7 +342,8 @@ class Interpreter(Variables):
             self.jump(node)
             return
         self.fire(start, node.end, node.lambdas)
-        self.effect(start, node.end)
+        if self.slice.may_change(start, node.end) or "<<<" not in text[start : node.end]:
+            self.effect(start, node.end)
         if ends:
             self.state.reachable = False
 

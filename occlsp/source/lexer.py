@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 MAX_TOKENS = 20_000
@@ -12,6 +13,8 @@ MAX_TOKENS = 20_000
 
 _TOKEN = re.compile(
     r"""(?P<name>[A-Za-z_$]\w*)
+    |(?P<op>[(),;{}\[\]?~]|\.\.\.|\.(?!\d)|::?|->\*?|\+\+|--|&&|\|\||\#\#?
+        |(?:<<|>>|[-+*/%&|^=!<>])=|<<|>>|[-+*/%&|^=!<>])
     |(?P<number>0[xX][0-9a-fA-F']+[uUlLzZ]*
         |0[bB][01']+[uUlLzZ]*
         |(?:\d(?:'?\d)*)?\.\d+(?:[eE][+-]?\d+)?[fFlL]?
@@ -20,11 +23,10 @@ _TOKEN = re.compile(
         |\d(?:'?\d)*(?:[uUlLzZ]*|[fF]))
     |(?P<string>"(?:[^"\\\n]|\\.)*")
     |(?P<char>'(?:[^'\\\n]|\\.)+')
-    |(?P<op><<=|>>=|\.\.\.|->\*|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#
-        |[-+*/%&|^~!?:=<>().,;{}\[\]\#])
     """,
     re.VERBOSE,
 )
+"""The most frequent kinds first."""
 
 
 class Token(NamedTuple):
@@ -36,6 +38,9 @@ class Token(NamedTuple):
     """Where it starts in the text that was lexed; -1 where a macro's body made it."""
 
 
+_made: Callable[[tuple[str | None, str, int]], Token] = partial(tuple.__new__, Token)
+"""A token of its parts, without the call that names them."""
+
 MAX_CACHED = 160
 
 
@@ -45,12 +50,8 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 def _tokenize(text: str) -> tuple[Token, ...]:
-    tokens = []
-    for match in _TOKEN.finditer(text):
-        tokens.append(Token(match.lastgroup or "op", match.group(), match.start()))
-        if len(tokens) >= MAX_TOKENS:
-            break
-    return tuple(tokens)
+    matches = islice(_TOKEN.finditer(text), MAX_TOKENS)
+    return tuple([_made((match.lastgroup, match.group(), match.start())) for match in matches])
 
 
 _short = lru_cache(maxsize=8192)(_tokenize)

@@ -165,10 +165,24 @@ class Sentences:
         behind = self.text[end : end + 40].lstrip()[:2]
         if before in ("++", "--", ">>") or behind in ("++", "--"):
             return True
-        last = before[-1:]
-        if not last or last in "(,_>*&" or last.isalnum():
-            return behind[:1] in (")", ",", ".", "-", "[", "", ";", ":")
+        last, following = before[-1:], behind[:1]
+        if last and last in "*&":
+            return following in (")", ",", ".", "-", "[", "", ";", ":")
+        if not last or last in "(,_>" or last.isalnum():
+            return following in (")", ",", "", ";", ":") and not self.is_launched_with(start)
         return False
+
+    def is_launched_with(self, position: int) -> bool:
+        """Whether a name is by itself an argument of a launch or in its configuration: copied."""
+        text = self.text
+        start = self.at(position).start
+        opening = text.rfind("<<<", start, position)
+        if opening < 0:
+            return False
+        closing = text.find(">>>", opening, position)
+        inside = max(opening, closing)
+        depth = text.count("(", inside, position) - text.count(")", inside, position)
+        return depth == (closing >= 0)
 
     @cached_property
     def answers(self) -> set[str]:

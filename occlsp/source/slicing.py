@@ -77,7 +77,11 @@ class Slice:
 
     def touches(self, start: int, end: int) -> bool:
         """Whether a relevant name or an event stands between two offsets."""
-        return _any_between(self.positions, start, end) or _any_between(self.events, start, end)
+        return self.may_change(start, end) or _any_between(self.events, start, end)
+
+    def may_change(self, start: int, end: int) -> bool:
+        """Whether a relevant name may change between two offsets."""
+        return _any_between(self.positions, start, end)
 
     def may_end(self, start: int, end: int) -> bool:
         """Whether something between two offsets matters that changes nothing: what follows may
