@@ -6,6 +6,7 @@ What it cannot read becomes `Opaque` with the reason; nothing raises.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from occlsp.source.lexer import Token, matching, spelled, split_arguments, tokenize
 from occlsp.source.type_syntax import BUILTIN_WORDS, TYPE_WORDS, may_be_type, template_arguments
@@ -150,7 +151,15 @@ _PRECEDENCE = {
 
 def parse(source: str | list[Token] | tuple[Token, ...]) -> Node:
     """The expression in a text or in tokens."""
-    tokens = tokenize(source) if isinstance(source, str) else source
+    return _parse_text(source) if isinstance(source, str) else _parse(source)
+
+
+@lru_cache(maxsize=4096)
+def _parse_text(text: str) -> Node:
+    return _parse(tokenize(text))
+
+
+def _parse(tokens: list[Token] | tuple[Token, ...]) -> Node:
     if not tokens:
         return Opaque("empty")
     if len(tokens) > MAX_EXPRESSION:

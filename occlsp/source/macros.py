@@ -237,7 +237,7 @@ class Macros:
         """The trees that an expression can be, macros expanded."""
         tokens = tokenize(text)
         if not self.has_macro(tokens):
-            return (_parsed(text),)
+            return (ast.parse(text),)
         return tuple(ast.parse(variant) for variant in self._variants(tokens, at))
 
     def has_macro(self, tokens: Sequence[Token]) -> bool:
@@ -289,7 +289,6 @@ class Macros:
         return found.definitions[0]
 
 
-_parsed = lru_cache(maxsize=4096)(ast.parse)
 _UNKNOWN = "__occlsp_not_known"
 
 
@@ -415,6 +414,7 @@ def _paste(result: list[Token], right: list[Token]) -> None:
     result.extend(right[1:])
 
 
+@lru_cache(maxsize=256)
 def _body(text: str) -> tuple[Token, ...]:
     return tuple(
         Token(token.kind, token.text, -1) for token in tokenize(text.replace("\\\n", "  "))

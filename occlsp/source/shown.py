@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 
 from occlsp.source import expressions as ast
 from occlsp.source.facts import Triple, Value, Value3
 from occlsp.source.numbers import Number, convert
 from occlsp.source.syntax import Expr
+from occlsp.source.text import Span
 from occlsp.source.types import integer
 from occlsp.source.values import Abstract, Dim, component, to_dim, to_number
 
 MAX_VALUES = 16
+_NOWHERE = Expr("", Span(0, 0))
 
 
 def value(expr: Expr, what: Abstract | None, type_name: str | None = None) -> Value:
@@ -82,19 +83,12 @@ def components(dim: Dim, parts: Sequence[Expr]) -> tuple[Value, ...]:
     for index, name in enumerate("xyz"[: dim.written]):
         expr = parts[index] if index < len(parts) else None
         number = component(dim, name)
-        if expr is None:
-            span = number.definition.span if number.definition else None
-            shown = of_number(Expr("", span or (0, 0)), number)  # type: ignore[arg-type]
-            found.append(replace(shown, span=None))
-        else:
-            found.append(of_number(expr, number))
+        found.append(of_number(expr or _NOWHERE, number))
     return tuple(found)
 
 
 def written_parts(expr: Expr) -> tuple[Expr, ...]:
     """The components of `dim3(x, y)`, `{x, y}` or an integer, as written in place."""
-    from occlsp.source.text import Span
-
     node = ast.parse(expr.text)
     items: tuple[ast.Node, ...] = ()
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.Name):

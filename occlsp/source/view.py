@@ -211,10 +211,14 @@ def _mentions(syntax: FileSyntax) -> frozenset[str]:
         if call.arguments:
             names.update(_NAME.findall(call.arguments[0].text))
     names.update(kernel.name for kernel in syntax.kernels)
-    functions = {launch.function for launch in syntax.launches if launch.callee_name.isidentifier()}
-    for index in functions:
-        if index is not None:
-            names |= _pointers(syntax.masked[slice(*syntax.functions[index].body)])
+    callees: dict[int, list[str]] = {}
+    for launch in syntax.launches:
+        if launch.function is not None and launch.callee_name.isidentifier():
+            callees.setdefault(launch.function, []).append(launch.callee_name)
+    for index, found in callees.items():
+        body = syntax.masked[slice(*syntax.functions[index].body)]
+        if any(body.count(name.encode()) > found.count(name) for name in set(found)):
+            names |= _pointers(body)
     return frozenset(names)
 
 
