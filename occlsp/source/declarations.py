@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
+from occlsp.source.brackets import (
+    match_all,
+    match_angle,
+    match_parenthesis,
+    skip_blanks,
+    split,
+    strip,
+)
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import ATTRIBUTES, IDENTIFIER, looks_like_parameters, template_parameters
@@ -113,8 +120,8 @@ class Declaration:
             extents: list[Expr] = []
             position = match.end()
             while position < part.end and code[position] == 0x5B:
-                closing = self.fragment.closing.get(position)
-                if closing is None or closing >= part.end:
+                closing = match_all(code, position, part.end).get(position)
+                if closing is None:
                     break
                 extents.append(self.fragment.expression(position + 1, closing))
                 position = strip(code, closing + 1, part.end).start
@@ -128,8 +135,8 @@ class Declaration:
             value = strip(code, position + 1, end)
             return value if value.end > value.start else None
         if code[position] in b"{(":
-            closing = self.fragment.closing.get(position)
-            if closing is not None and closing < end:
+            closing = match_all(code, position, end).get(position)
+            if closing is not None:
                 inside = Span(position + 1, closing)
                 if code[position] == 0x28 and looks_like_parameters(code, inside):
                     return None

@@ -28,6 +28,7 @@ class IncludeResolver:
         self._exists = exists
         self._known: dict[str, set[str]] = {}
         self._cache: dict[tuple[str, str], str | None] = {}
+        self._shared: dict[str, str | None] = {}
         self.generation = 0
         """Counts the changes of what is known: resolutions hold within one generation."""
 
@@ -45,6 +46,7 @@ class IncludeResolver:
 
     def _changed(self) -> None:
         self._cache.clear()
+        self._shared.clear()
         self.generation += 1
 
     def resolve(self, target: str, source: str) -> str | None:
@@ -58,11 +60,21 @@ class IncludeResolver:
     def _resolve(self, target: str, folder: str) -> str | None:
         if not target or "\0" in target:
             return None
-        for base in (folder, *self._dirs):
-            path = os.path.normpath(os.path.join(base, target))  # noqa: PTH118
-            if self._is_known(path) or self._exists(path):
-                return None if path.startswith(NOT_ENTERED) else path
+        path = self._below(folder, target) or self._in_folders(target)
+        if path is not None:
+            return None if path.startswith(NOT_ENTERED) else path
         return self._by_end(target, folder)
+
+    def _below(self, folder: str, target: str) -> str | None:
+        path = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118
+        return path if self._is_known(path) or self._exists(path) else None
+
+    def _in_folders(self, target: str) -> str | None:
+        """The file in one of the folders that are the same for every source."""
+        if target not in self._shared:
+            found = (self._below(folder, target) for folder in self._dirs)
+            self._shared[target] = next((path for path in found if path is not None), None)
+        return self._shared[target]
 
     def _is_known(self, path: str) -> bool:
         return path in self._known.get(os.path.basename(path), ())  # noqa: PTH119

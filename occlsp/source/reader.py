@@ -225,8 +225,10 @@ class Reader:
         if terminator < around.end:
             end += 1
             if self.code[terminator] == 0x7B:
-                closing = around.closing.get(terminator, around.end - 1)
-                body = Span(terminator, bodies.get(terminator, closing + 1))
+                known = bodies.get(terminator)
+                if known is None:
+                    known = around.closing.get(terminator, around.end - 1) + 1
+                body = Span(terminator, known)
                 end = body.end
         return replace(
             kernel,

@@ -40,7 +40,6 @@ from occlsp.source.syntax import Condition
 from occlsp.source.text import Span
 
 _DECLARATION = re.compile(rb"[{};#]")
-_BODY = re.compile(rb"[{}#]")
 _IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
 _BOUNDARY = re.compile(rb"[;{}]")
 _VISIBLE = re.compile(rb"\S")
@@ -73,7 +72,7 @@ class Scanner:
         self.seen_directive = at.seen_directive
         self.last_close = start
         self.too_deep = 0
-        self.impossible = start - 1
+        self.impossible = self.hash = start - 1
         self.stop: Callable[[int, Checkpoint], bool] | None = None
         self.stopped = False
         self.change_conditions(start)
@@ -82,23 +81,16 @@ class Scanner:
     def run(self, stop: Callable[[int, Checkpoint], bool] | None = None) -> Scan:
         """Scans until `stop` says so at a checkpoint, or to the end of the text."""
         self.stop = stop
-        masked = self.masked
-        position = self.start
-        while not self.stopped:
+        position: int | None = self.start
+        while position is not None and not self.stopped:
             if self.state.scope.holds_declarations:
-                match = _DECLARATION.search(masked, position)
+                match = _DECLARATION.search(self.masked, position)
+                position = None if match is None else self.take(match.start(), position)
             else:
-                match = _BODY.search(masked, position)
-                until = len(masked) if match is None else match.start()
-                if self.next_impossible(position) < until:
-                    position = self.impossible + 1
-                    self.leave_broken_body(self.impossible)
-                    continue
-            if match is None:
-                self.scan.end = len(masked)
-                self.finish()
-                break
-            position = self.take(match.start(), position)
+                position = self.pass_over(position)
+        if position is None:
+            self.scan.end = len(self.masked)
+            self.finish()
         self.scan.code = bytes(self.code[: self.scan.end - self.start])
         self.scan.blocks.sort()
         return self.scan
@@ -108,15 +100,38 @@ class Scanner:
         token = self.masked[offset]
         if token == 0x23:
             return self.take_directive(offset, floor)
-        if not self.state.scope.holds_declarations:
-            self.take_in_body(token, offset)
-        elif token == 0x7B:
+        if token == 0x7B:
             self.open_declared(offset)
         elif token == 0x7D:
             self.close_declarations(offset)
         else:
             self.end_statement(offset)
         return offset + 1
+
+    def pass_over(self, position: int) -> int | None:
+        """Passes over a body by counting its braces, to its end or behind the next directive; None
+        at the end of the text."""
+        masked = self.masked
+        if self.hash < position:
+            found = masked.find(b"#", position)
+            self.hash = len(masked) if found < 0 else found
+        limit = min(self.hash, self.next_impossible(position))
+        depth = self.state.depth
+        while (close := masked.find(b"}", position, limit)) >= 0:
+            depth += masked.count(b"{", position, close)
+            position = self.last_close = close + 1
+            if depth == 0:
+                self.close_body(position)
+                return position
+            depth -= 1
+        depth += masked.count(b"{", position, limit)
+        self.state = self.state._replace(depth=depth)
+        if limit == len(masked):
+            return None
+        if limit == self.impossible:
+            self.leave_broken_body(limit)
+            return limit + 1
+        return self.take_directive(limit, position)
 
     def next_impossible(self, position: int) -> int:
         """The next place that cannot be in a function body, or the end of the text."""
@@ -138,18 +153,6 @@ class Scanner:
         return self.impossible
 
     # -- braces ---------------------------------------------------------------------------
-
-    def take_in_body(self, token: int, offset: int) -> None:
-        state = self.state
-        scope = state.scope
-        if token == 0x7B:
-            self.state = State(scope, state.depth + 1, state.declaration, state.blocks)
-            return
-        self.last_close = offset + 1
-        if state.depth:
-            self.state = State(scope, state.depth - 1, state.declaration, state.blocks)
-        else:
-            self.close_body(offset + 1)
 
     def open_declared(self, offset: int) -> None:
         scope, _, declaration, blocks = self.state

@@ -67,7 +67,7 @@ class Surroundings:
         is_plain = is_dense or not self.scan.is_branched(*near) or self.views > _MOST_VIEWS
         if is_whole or is_plain:
             if fact is not None:
-                yield replace(fact, conditions=conditions)
+                yield replace(fact, conditions=conditions) if conditions else fact
             return
         first = self.view(around, offset, read, None)
         seen: list[Fact] = []
