@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("occlsp.folder")
 
 MARKERS = (TOML, ".git")
+FEW = 16
+"""Files whose change is worked into the index; of more it is made anew."""
 
 
 class Folder:
@@ -168,20 +170,21 @@ class Folder:
             self.sources.adopt(path, entry)
 
     async def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
-        """Puts the facts of a whole scan in force at once. The index of many is made in a
-        thread, so that the loop gets its turns."""
-        known = dict(self.snapshot.sources.files)
-        for path in gone:
-            if path not in self._since:
+        """Puts the facts of a whole scan in force at once; of open files the open text counts. The
+        index of many is made in a thread, so that the loop gets its turns."""
+        came = [SourceFile(found) for path, found in facts.items() if path not in self._since]
+        left = [path for path in gone if path not in self._since]
+        if len(came) + len(left) <= FEW:
+            sources = self.snapshot.sources
+            for path in left:
+                sources = sources.without(path)
+            for file in came:
+                sources = sources.with_file(file)
+        else:
+            known = {**self.snapshot.sources.files, **{file.facts.path: file for file in came}}
+            for path in left:
                 known.pop(path, None)
-        known.update(
-            {
-                path: SourceFile(found)
-                for path, found in facts.items()
-                if path not in self._since  # of those the open text counts
-            }
-        )
-        sources = await asyncio.to_thread(Sources.of, list(known.values()), self._read)
+            sources = await asyncio.to_thread(Sources.of, list(known.values()), self._read)
         self.snapshot = self.snapshot.with_sources(sources)
         self._look_again()
 
