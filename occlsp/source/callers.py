@@ -8,57 +8,89 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from occlsp.source.affected import function_head, words_in
 from occlsp.source.bodies import readable
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
-from occlsp.source.expansion import arguments_end
 from occlsp.source.flow import Interpreter
-from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.macros import Place as At
+from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.resolve import parameter_value
+from occlsp.source.reuse import KeptCalls, Reuse
+from occlsp.source.sites import Call, Site, occurrences, read_site
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
-from occlsp.source.type_syntax import template_arguments
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import kernel_bindings, scope_names
 
 MAX_DEPTH = 3
+"""Callers of callers that are asked."""
 MAX_CALLS = 64
+MAX_BODY = 100_000
+"""Bytes of a body that calls are evaluated in: nobody writes it longer, but a brace that is not
+closed yet makes one of all that follows."""
 
-Given = tuple[dict[str, Binding], dict[str, Abstract]]
-_UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
+UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_ASKED = unknown("it decides nothing")
 _INTERNAL = re.compile(rb"\bstatic\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call: its template arguments, and what its arguments can be (None: instantiation)."""
+class Elsewhere(NamedTuple):
+    """Another file that may call a function; it is read only where that is not known."""
 
-    template: tuple[Binding, ...]
-    arguments: tuple[Abstract, ...] | None
+    path: str
+    key: bytes
+    """Changes with what the calls in it follow from."""
+    origin: Callable[[], Origin | None]
 
 
+class Names:
+    """The functions of one file by name, and what of its text says something of them."""
+
+    def __init__(self, origin: Origin) -> None:
+        syntax = origin.syntax
+        self.functions: dict[str, list[Function]] = {}
+        for function in syntax.functions:
+            self.functions.setdefault(function.name, []).append(function)
+        indexes = {launch.function for launch in syntax.launches}
+        indexes.update(call.function for call in syntax.calls)
+        self.launching = frozenset(syntax.functions[i].name for i in indexes if i is not None)
+        """Functions whose callers may be asked for: those that launch something."""
+        self.in_macros: set[str] = set()
+        """Words of the bodies of its macros."""
+        for define in syntax.defines:
+            self.in_macros.update(_WORD.findall(define.body.text))
+
+
+@dataclass
 class Callers:
     """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name."""
 
-    def __init__(self, elsewhere: Callable[[str], Sequence[Origin] | None]) -> None:
-        self.elsewhere = elsewhere
-        self.active: set[tuple[str, int]] = set()
-        self.uncalled: set[tuple[str, int]] = set()
-        """Functions that all of what may call them is in view of, and nothing does."""
-        self.evaluations: dict[tuple[str, int], dict[int, Call] | None] = {}
-        self.wanted: dict[str, frozenset[str]] = {}
-        self.deciding: dict[tuple[str, str], frozenset[str]] = {}
-        """The names that decide what a function launches, by its file and name: arguments of
-        other names are not evaluated. Without an entry, all are."""
+    elsewhere: Callable[[str], Sequence[Elsewhere] | None]
+    reuse: Reuse | None = None
+    uncalled: set[tuple[str, int]] = field(default_factory=set)
+    """Functions that all of what may call them is in view of, and nothing does."""
+    deciding: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    """The names that decide what a function launches, by its file and name: arguments of
+    other names are not evaluated. Without an entry, all are."""
+    active: set[tuple[str, int]] = field(default_factory=set)
+    evaluations: dict[tuple[str, int, str], dict[int, Call] | None] = field(default_factory=dict)
+    by_file: dict[str, Names] = field(default_factory=dict)
+
+    def names(self, origin: Origin) -> Names:
+        """What one file says of its functions by name."""
+        found = self.by_file.get(origin.path)
+        if found is None:
+            found = self.by_file[origin.path] = Names(origin)
+        return found
 
     def bindings(self, origin: Origin, index: int) -> Given | None:
         """What all callers give; None where they are not all known, or there are none."""
@@ -79,109 +111,164 @@ class Callers:
 
     def calls(self, origin: Origin, function: Function) -> list[Call] | None:
         """All calls of a function; None where some are not in view or not understood."""
-        if not _all_in_view(origin, function):
+        if not self.all_in_view(origin, function):
             return None
-        others: list[Origin] = []
-        if not origin.path.endswith(_UNITS):
+        others: Sequence[Elsewhere] = ()
+        if not origin.path.endswith(UNITS):
             calling = self.elsewhere(function.name)
             if calling is None:
                 return None
             others = [other for other in calling if other.path != origin.path]
-        found: list[Call] = []
-        for where in (origin, *others):
-            named = [f for f in where.syntax.functions if f.name == function.name]
-            if where is not origin and named:
-                return None  # another function of this name: which is meant is not known
-            here = self.calls_in(where, function)
-            if here is None:
+        found = self.calls_in(origin, function)
+        if found is None or len(found) > MAX_CALLS:
+            return None
+        for other in others:
+            here = self.calls_elsewhere(other, function)
+            if here is None or len(found) + len(here) > MAX_CALLS:
                 return None
-            found += here
-            if len(found) > MAX_CALLS:
-                return None
+            found = found + here
+        return found
+
+    def all_in_view(self, origin: Origin, function: Function) -> bool:
+        """Whether nobody can call the function but who is in view."""
+        if function.is_template or "(anonymous namespace)" in function.qualified_name:
+            return True
+        head = origin.syntax.code[function.span.start : function.body.start]
+        if _INTERNAL.search(head) and "::" not in function.qualified_name:
+            return True
+        return "main" in self.names(origin).functions
+
+    def calls_elsewhere(self, other: Elsewhere, function: Function) -> list[Call] | None:
+        """The calls in another file: kept from one edit to the next where it stands alone."""
+        reuse = self.reuse if other.path.endswith(UNITS) else None
+        asked = (other.path, function.name, _arity(function), len(self.active))
+        known = reuse.calls_elsewhere(asked, other.key) if reuse is not None else False
+        if reuse is not None and known is not False:
+            reuse.memory.elsewhere[asked] = (other.key, known)
+            return known
+        origin = other.origin()
+        if origin is None:
+            return []
+        found: list[Call] | None = None
+        if function.name not in self.names(origin).functions:
+            # Where there is another function of this name, which is meant is not known.
+            found = self.calls_in(origin, function)
+        if reuse is not None:
+            reuse.memory.elsewhere[asked] = (other.key, found)
         return found
 
     def calls_in(self, origin: Origin, function: Function) -> list[Call] | None:
-        syntax = origin.syntax
-        name = function.name.encode()
-        if any(re.search(rf"\b{re.escape(function.name)}\b", d.body.text) for d in syntax.defines):
+        """The calls in one file."""
+        syntax, names = origin.syntax, self.names(origin)
+        if function.name in names.in_macros:
             return None
         arity = _arity(function)
-        rivals = [f for f in syntax.functions if f.name == function.name and f != function]
+        rivals = [f for f in names.functions.get(function.name, ()) if f != function]
         if any(_arity(other)[1] >= arity[0] and _arity(other)[0] <= arity[1] for other in rivals):
             return None
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
-        for match in re.finditer(rb"\b" + re.escape(name) + rb"\b", syntax.code):
-            site = read_site(syntax.code, match.start(), match.end())
-            inside = syntax.function_at(match.start())
-            if inside is None or match.start() < syntax.functions[inside].body.start:
-                given = self.instantiation(origin, match.start(), site)
+        name = function.name.encode()
+        for start in occurrences(syntax.code, name):
+            site = read_site(syntax.code, start, start + len(name))
+            inside = syntax.function_at(start)
+            if inside is None or start < syntax.functions[inside].body.start:
+                given = self.instantiation(origin, start, site)
                 if given is not None:
                     found.append(given)
                 continue
             if site is None:
                 return None  # its address is taken: anybody may call it
-            if not arity[0] <= len(site.arguments) <= arity[1]:
-                continue
-            sites.setdefault(inside, []).append(site)
+            if arity[0] <= len(site.arguments) <= arity[1]:
+                sites.setdefault(inside, []).append(site)
         for inside, together in sites.items():
             if syntax.functions[inside] is function:
                 return None
             calls = self.evaluated(origin, inside, function.name)
             if calls is None:
                 return None
-            for site in together:
-                if site.start in calls:
-                    found.append(calls[site.start])
-                elif syntax.code[site.start : site.start + 1].strip():
+            for one in together:
+                if one.start in calls:
+                    found.append(calls[one.start])
+                elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
         return found
 
-    def names(self, origin: Origin) -> frozenset[str]:
-        """Functions of a file whose callers may be asked for: those that launch something."""
-        if origin.path not in self.wanted:
-            syntax = origin.syntax
-            indexes = {item.function for item in syntax.launches}
-            indexes |= {item.function for item in syntax.calls}
-            self.wanted[origin.path] = frozenset(
-                syntax.functions[i].name for i in indexes if i is not None
-            )
-        return self.wanted[origin.path]
-
     def evaluated(self, origin: Origin, index: int, name: str) -> dict[int, Call] | None:
         """The calls in one function by where they stand; None where it cannot be followed."""
-        key = (origin.path, index)
+        reuse = self.reuse if self.reuse and self.reuse.path == origin.path else None
+        key = (origin.path, index, "" if reuse is not None else name)
         if key not in self.evaluations:
-            body = origin.syntax.functions[index].body
-            names = self.names(origin) | {name}
-            pattern = b"|".join(re.escape(item.encode()) for item in sorted(names))
-            found = re.compile(rb"\b(?:" + pattern + rb")\b").finditer(origin.syntax.code, *body)
-            read = (read_site(origin.syntax.code, m.start(), m.end()) for m in found)
-            sites = [site for site in read if site is not None]
-            self.evaluations[key] = self.followed(origin, index, sites)
+            wanted = self.names(origin).launching | {name}
+            given = self.bindings(origin, index)
+            kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None
+            if kept is None:
+                kept = self.read_calls(origin, index, wanted, given)
+            self.evaluations[key] = kept.calls
+            if reuse is not None:
+                span = origin.syntax.functions[index].span
+                reuse.memory.calls.setdefault(span, []).append(kept)
         return self.evaluations[key]
+
+    def known_calls(
+        self, origin: Origin, index: int, wanted: frozenset[str], given: Given | None
+    ) -> KeptCalls | None:
+        """What an earlier reading of this file found of the calls in a function."""
+        function = origin.syntax.functions[index]
+        for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
+            if (
+                kept.wanted == wanted
+                and kept.given == given
+                and all(self.decides(origin, n) == asked for n, asked in kept.decides.items())
+            ):
+                return kept
+        return None
+
+    def read_calls(
+        self, origin: Origin, index: int, wanted: frozenset[str], given: Given | None
+    ) -> KeptCalls:
+        """Follows a function up to its calls of some functions."""
+        syntax = origin.syntax
+        function = syntax.functions[index]
+        pattern = b"|".join(re.escape(item.encode()) for item in sorted(wanted))
+        sites: list[Site] = []
+        asked: dict[int, list[bool]] = {}
+        decides: dict[str, tuple[bool, ...] | None] = {}
+        for match in re.compile(rb"\b(?:" + pattern + rb")\b").finditer(
+            syntax.code, *function.body
+        ):
+            site = read_site(syntax.code, *match.span())
+            if site is not None:
+                callee = match.group().decode()
+                decides[callee] = parameters = self.decides(origin, callee)
+                count = len(site.arguments)
+                every = (True,) * count
+                asked[site.start] = [*(every if parameters is None else parameters), *every][:count]
+                sites.append(site)
+        head = function_head(function)
+        calls, names = self.followed(origin, function, sites, asked, given)
+        words: frozenset[str] = frozenset()
+        if self.reuse is not None and self.reuse.path == origin.path:
+            words = self.reuse.words(function, head, names | wanted)
+        return KeptCalls(head, words, wanted, decides, given, names, calls)
+
+    def decides(self, origin: Origin, name: str) -> tuple[bool, ...] | None:
+        """Which parameters of a function may decide a launch; None: any may."""
+        names = self.deciding.get((origin.path, name))
+        functions = self.names(origin).functions.get(name, ())
+        if names is None or len(functions) != 1 or self.passes_on(origin, functions[0]):
+            return None
+        return tuple([p.name is None or p.name in names for p in functions[0].parameters])
+
+    def passes_on(self, origin: Origin, function: Function) -> bool:
+        """Whether a function's parameters may decide what others launch, which it calls."""
+        others = self.names(origin).launching - {function.name}
+        return not others.isdisjoint(words_in(origin.syntax.code, function.body))
 
     def followed_names(self, origin: Origin, function: Function, names: set[str]) -> None:
         """Takes in which names decide what a function launches."""
         key = (origin.path, function.name)
         self.deciding[key] = self.deciding.get(key, frozenset()) | names
-
-    def decided_by(self, origin: Origin, site: Site) -> list[bool]:
-        """Which arguments of a call may decide a launch."""
-        name = origin.syntax.code[site.start : site.span.end].split(b"(")[0].split(b"<")[0].strip()
-        names = self.deciding.get((origin.path, name.decode("latin-1")))
-        functions = [f for f in origin.syntax.functions if f.name.encode() == name]
-        if names is None or len(functions) != 1 or self.passes_on(origin, functions[0]):
-            return [True] * len(site.arguments)
-        parameters = [p.name for p in functions[0].parameters]
-        parameters += [None] * (len(site.arguments) - len(parameters))
-        return [name is None or name in names for name in parameters[: len(site.arguments)]]
-
-    def passes_on(self, origin: Origin, function: Function) -> bool:
-        """Whether a function's parameters may decide what others launch, which it calls."""
-        others = self.names(origin) - {function.name}
-        words = set(_WORD.findall(origin.syntax.code[slice(*function.body)].decode("latin-1")))
-        return not others.isdisjoint(words)
 
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
         """`template void f<64>(…);` says what one instantiation is."""
@@ -192,55 +279,61 @@ class Callers:
         scope = StaticScope(origin.view, At(origin.path, offset))
         return Call(tuple(_binding(text, scope) for text in site.template), None)
 
-    def followed(self, origin: Origin, index: int, sites: Sequence[Site]) -> dict[int, Call] | None:
-        """The calls in one function, each with what is known where it stands."""
-        function = origin.syntax.functions[index]
+    def followed(
+        self,
+        origin: Origin,
+        function: Function,
+        sites: Sequence[Site],
+        asked: dict[int, list[bool]],
+        given: Given | None,
+    ) -> tuple[dict[int, Call] | None, set[str]]:
+        """The calls in one function, each with what is known where it stands, and the names that
+        decide that; None where the function cannot be followed."""
+        if function.body.end - function.body.start > MAX_BODY:
+            return None, set()
         base = function.body.start + 1
         raw = origin.syntax.masked[base : max(base, function.body.end - 1)].decode("latin-1")
         text = readable(raw, origin.path, base, origin.view.macros)
-        given = self.bindings(origin, index) or (
-            {**kernel_bindings(function.template_parameters)},
-            {},
-        )
+        template, values = given or ({**kernel_bindings(function.template_parameters)}, {})
         parameters = {}
         for parameter in function.parameters:
             if parameter.name is not None:
-                value = given[1].get(parameter.name)
+                value = values.get(parameter.name)
                 if value is None:
                     value = parameter_value(function, parameter.name, parameter.type, origin.path)
                 parameters[parameter.name] = (parameter.type, value)
         events = {site.start - base: site for site in sites}
         names: set[str] = set()
-        decided: dict[int, list[bool]] = {}
         for site in sites:
-            asked = decided[site.start] = self.decided_by(origin, site)
             texts = [
-                one.text for one, is_asked in zip(site.arguments, asked, strict=True) if is_asked
+                one.text
+                for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
+                if is_asked
             ]
             names.update(_WORD.findall(" ".join((*texts, *site.template))))
         found: dict[int, Call] = {}
 
         def handle(event: int, scope: FlowScope, state: State) -> None:
             site = events[event]
-            template = tuple(_binding(argument, scope) for argument in site.template)
+            arguments = tuple(_binding(argument, scope) for argument in site.template)
             values = tuple(
                 evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
-                for one, is_asked in zip(site.arguments, decided[site.start], strict=True)
+                for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
             )
-            found[site.start] = Call(template, values)
+            found[site.start] = Call(arguments, values)
 
         interpreter = Interpreter(
             origin.view,
             Body(text, origin.path, base),
             scope_names(function.qualified_name)[:-1],
-            given[0],
+            template,
             parameters,
             list(events),
             names,
             handle,
         )
         interpreter.run()
-        return None if interpreter.failed else found
+        return None if interpreter.failed else found, interpreter.names
 
     def joined(self, origin: Origin, function: Function, calls: Sequence[Call]) -> Given:
         """Each parameter as any of the calls gives it."""
@@ -273,55 +366,6 @@ class Callers:
             if result is not None and _is_told(result):
                 values[given.name] = converted(result, given.type, scope)
         return template, values
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The text of one call."""
-
-    start: int
-    span: Span
-    template: tuple[str, ...]
-    arguments: tuple[Expr, ...]
-
-
-def read_site(code: bytes, start: int, end: int) -> Site | None:
-    """The call whose name stands from `start` to `end`; None where it is not called there."""
-    ahead = code[end : end + 2000].decode("latin-1")
-    template: tuple[str, ...] = ()
-    position = end
-    if ahead.lstrip().startswith("<"):
-        tokens = tokenize(ahead)
-        found = template_arguments(tokens, 0)
-        if found is None:
-            return None
-        template = found[0]
-        if found[1] >= len(tokens):
-            return None
-        position = end + tokens[found[1]].start
-    close = arguments_end(code, position)
-    if close == position:
-        return None
-    opening = code.index(b"(", position) + 1
-    inside = code[opening : close - 1].decode("latin-1")
-    arguments = []
-    for part in split_arguments(tokenize(inside)):
-        if part:
-            first, last = part[0].start, part[-1].start + len(part[-1].text)
-            span = Span(opening + first, opening + last)
-            arguments.append(Expr(inside[first:last], span))
-    return Site(start, Span(start, close), template, tuple(arguments))
-
-
-def _all_in_view(origin: Origin, function: Function) -> bool:
-    """Whether nobody can call the function but who is in view."""
-    if function.is_template or "(anonymous namespace)" in function.qualified_name:
-        return True
-    code = origin.syntax.code
-    head = code[function.span.start : function.body.start]
-    if _INTERNAL.search(head) and "::" not in function.qualified_name:
-        return True
-    return any(f.name == "main" for f in origin.syntax.functions)
 
 
 def _arity(function: Function) -> tuple[int, int]:

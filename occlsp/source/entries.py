@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +59,22 @@ class Entry:
     """Names of functions that it may call, where its text was dropped."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
+
+
+class KernelNames:
+    """Whether names are kernels of the workspace, and which were asked for."""
+
+    def __init__(self, files: Mapping[str, Collection[str]]) -> None:
+        self._files = files
+        self.answers: dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        answer = self.answers[name] = self.now(name)
+        return answer
+
+    def now(self, name: str) -> bool:
+        """Whether a name is one at this moment; not taken as asked."""
+        return bool(self._files.get(name))
 
 
 def may_call(file: Entry, name: str) -> bool:

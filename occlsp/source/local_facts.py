@@ -6,10 +6,10 @@ Functions that did not change keep their facts; only offsets move.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from occlsp.source.callers import Callers, Given
+from occlsp.source.affected import function_head, kernel_head
+from occlsp.source.callers import UNITS, Callers
 from occlsp.source.collect import FunctionFacts, Origin
 from occlsp.source.expansion import (
     Expansion,
@@ -24,8 +24,9 @@ from occlsp.source.expansion import (
 from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
-from occlsp.source.resolve import Bindings, function_facts
-from occlsp.source.reuse import Kept, Memory, Reuse, texts
+from occlsp.source.moving import Given
+from occlsp.source.resolve import function_facts
+from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
@@ -47,82 +48,122 @@ class LocalFacts:
     """For the next reading of the file, where it is open."""
 
 
+class Reading:
+    """One reading of a file, in which what `reuse` still knows is not evaluated again."""
+
+    def __init__(self, path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> None:
+        self.path = path
+        self.syntax = syntax
+        self.view = view
+        self.reuse = reuse
+        self.origin = Origin(path, syntax, view)
+        users = frozenset().union(*(index.dynamic_users for index in view.indexes))
+        self.shared = SharedMemory(path, syntax, view, users)
+        self.asks_callers = False
+        self._known: dict[int, KeptFunction | None] = {}
+        self.launching = launching_macros(view)
+
+    def kernels(self) -> list[tuple[RawKernel, Kernel]]:
+        """The kernels that stand in the file."""
+        return [(raw, self.kernel(raw)) for raw in self.syntax.kernels]
+
+    def kernel(self, raw: RawKernel) -> Kernel:
+        head = kernel_head(raw)
+        known = self.reuse.kernel(raw, head)
+        if known is None:
+            facts = kernel_facts(raw, self.path, self.syntax, self.view, self.shared)
+            known = KeptKernel(head, self.reuse.kernel_words(raw, head), facts)
+        self.reuse.memory.kernels.setdefault(raw.span, []).append(known)
+        return known.facts
+
+    def known(self, index: int) -> KeptFunction | None:
+        """What is kept of a function from an earlier reading."""
+        if index not in self._known:
+            function = self.syntax.functions[index]
+            self._known[index] = next(self.reuse.functions(function, function_head(function)), None)
+        return self._known[index]
+
+    def function(
+        self, index: int, launches: list[RawLaunch], calls: list[RawCall], within: list[Use]
+    ) -> KeptFunction:
+        """One function without its callers."""
+        known = self.known(index)
+        if known is not None:
+            return known
+        function = self.syntax.functions[index]
+        facts = function_facts(self.origin, index, launches, calls, no_callers, within)
+        asks = wants_callers(facts, function) or (function.is_template and bool(facts.launches))
+        head = function_head(function)
+        return KeptFunction(head, self.reuse.words(function, head, facts.names), facts, asks)
+
+    def functions(self, callers: Callers, found: FunctionFacts) -> list[Use]:
+        """Adds what functions launch and set; gives the macros' uses outside of any."""
+        inside, outside = macro_uses(self)
+        groups = by_function(self.syntax, inside)
+        read: dict[int, KeptFunction] = {}
+        for index, launches, calls in groups:
+            if index is not None:
+                read[index] = self.function(index, launches, calls, inside.get(index, []))
+                function = self.syntax.functions[index]
+                callers.followed_names(self.origin, function, read[index].bare.names)
+        for index, launches, calls in groups:
+            if index is None:
+                found.add(function_facts(self.origin, None, launches, calls, no_callers))
+                continue
+            kept = read[index]
+            if kept.asks:
+                kept = self.with_callers(callers, index, kept, launches, calls, inside)
+            span = self.syntax.functions[index].span
+            self.reuse.memory.functions.setdefault(span, []).append(kept)
+            found.add(self.told(kept, index, callers))
+        return outside
+
+    def with_callers(
+        self,
+        callers: Callers,
+        index: int,
+        kept: KeptFunction,
+        launches: list[RawLaunch],
+        calls: list[RawCall],
+        inside: dict[int, list[Use]],
+    ) -> KeptFunction:
+        """What is kept of a function, with its facts as its callers' arguments make them."""
+        self.asks_callers = True
+        given = callers.bindings(self.origin, index)
+        if given is None:
+            return replace(kept, given=None, facts=None)
+        function = self.syntax.functions[index]
+        for known in (kept, *self.reuse.functions(function, kept.head)):
+            if known.facts is not None and known.given == given:
+                return known
+        uses = inside.get(index, [])
+        facts = function_facts(self.origin, index, launches, calls, lambda _: given, uses)
+        words = self.reuse.words(function, kept.head, facts.names)
+        return replace(kept, given=given, facts=facts, words=kept.words | words)
+
+    def told(self, kept: KeptFunction, index: int, callers: Callers) -> FunctionFacts:
+        """A function's facts as they are told."""
+        facts = kept.facts or kept.bare
+        is_template = self.syntax.functions[index].is_template
+        if not is_template or (self.path, index) not in callers.uncalled:
+            return facts
+        unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
+        return FunctionFacts(unused, facts.attributes, facts.names)
+
+
 def local_facts(
-    path: str,
-    syntax: FileSyntax,
-    view: View,
-    callers: Callers,
-    environment: bytes = b"",
-    before: Memory | None = None,
+    path: str, syntax: FileSyntax, view: View, callers: Callers, reuse: Reuse
 ) -> LocalFacts:
     """Reads all of a file's kernels, launches and attribute calls.
 
-    `before` is what an earlier reading kept, `environment` says what it depends on: what the
-    edit between them left alone is taken from there.
+    What an edit left alone is taken from what `reuse` knows, which takes in what is read.
     """
-    kept = Memory(environment, syntax)
-    reuse = Reuse(path, before, environment, syntax)
-    users = frozenset().union(*(index.dynamic_users for index in view.indexes))
-    memory = SharedMemory(path, syntax, view, users)
-    kernels = []
-    for raw in syntax.kernels:
-        conditions = texts(raw.conditions)
-        known = reuse.find("kernels", raw.span, conditions)
-        if known is None:
-            known = Kept(kernel_facts(raw, path, syntax, view, memory), conditions)
-        assert isinstance(known.facts, Kernel)
-        kept.kernels[raw.span] = known
-        kernels.append((raw, known.facts))
-    origin = Origin(path, syntax, view)
+    reading = Reading(path, syntax, view, reuse)
+    kernels = reading.kernels()
     found = FunctionFacts()
-    reused = {
-        index: known
-        for index, function in enumerate(syntax.functions)
-        if (known := reuse.find("functions", function.span, texts(function.conditions)))
-    }
-    inside, outside = macro_uses(origin, reused)
-    groups = by_function(syntax, inside)
-    first: dict[int | None, FunctionFacts] = {}
-    """Of functions that are read anew, before their callers are asked."""
-    for index, launches, calls in groups:
-        if index is None:
-            first[None] = function_facts(origin, None, launches, calls, no_callers(origin))
-            continue
-        function = syntax.functions[index]
-        known = reused.get(index)
-        if known is None:
-            within = inside.get(index, [])
-            facts = function_facts(origin, index, launches, calls, no_callers(origin), within)
-            first[index] = facts
-        else:
-            assert isinstance(known.facts, FunctionFacts)
-            kept.functions[function.span] = known
-            facts = known.facts
-        callers.followed_names(origin, function, facts.names)
-    for index, launches, calls in groups:
-        if index is None:
-            found.add(first[None])
-            continue
-        function = syntax.functions[index]
-        if index in first:
-            facts, asks = first[index], False
-            if wants_callers(facts, function) or (function.is_template and facts.launches):
-                asks = True
-                given = callers.bindings(origin, index)
-                if given is not None:
-                    bound, within = known_callers(given), inside.get(index, [])
-                    facts = function_facts(origin, index, launches, calls, bound, within)
-            if function.is_template and (path, index) in callers.uncalled:
-                unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
-                facts = FunctionFacts(unused, facts.attributes, facts.names)
-            conditions = texts(function.conditions)
-            kept.functions[function.span] = Kept(facts, conditions, function.name, asks)
-        known_facts = kept.functions[function.span].facts
-        assert isinstance(known_facts, FunctionFacts)
-        found.add(known_facts)
-    for use in outside:
+    for use in reading.functions(callers, found):
         for expansion in expand(use, masked_text(syntax, use), view, wrapped=False):
-            kernels += namespace_expansion(origin, expansion, found)
+            kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
     return LocalFacts(
         tuple(kernels),
@@ -130,8 +171,8 @@ def local_facts(
         tuple(found.attributes),
         ignores(syntax.text),
         any(index.macro_sets_attributes for index in view.indexes),
-        any(item.asked_callers for item in kept.functions.values()),
-        kept,
+        reading.asks_callers and not path.endswith(UNITS),
+        reuse.finish(),
     )
 
 
@@ -149,41 +190,26 @@ def wants_callers(facts: FunctionFacts, function: Function) -> bool:
     ) or any(a.kernel is None or a.value.values is None for a in facts.attributes)
 
 
-def known_callers(given: Given) -> Bindings:
-    """Bindings as the callers give them."""
-
-    def bindings(function: Function) -> Given:
-        return given
-
-    return bindings
-
-
 def masked_text(syntax: FileSyntax, use: Use) -> str:
     """A macro's use with its arguments."""
     return (syntax.code or syntax.text)[use.span.start : use.end].decode("latin-1")
 
 
-def macro_uses(
-    origin: Origin, known: Collection[int] = ()
-) -> tuple[dict[int, list[Use]], list[Use]]:
+def macro_uses(reading: Reading) -> tuple[dict[int, list[Use]], list[Use]]:
     """Uses of macros that launch something: by function, and those outside of any.
 
-    What stands in the arguments of others is not looked for in functions that are `known`.
+    What stands in the arguments of others is not looked for in functions that are known.
     """
-    syntax, view = origin.syntax, origin.view
-    launching = set(launching_macros(view))
-    names = set(launching)
-    for other in view.indexes:
-        names |= other.kernel_macros
+    syntax = reading.syntax
     inside: dict[int, list[Use]] = {}
     outside: list[Use] = []
-    for use in uses(syntax, names):
+    for use in uses(syntax, reading.reuse.launching):
         index = syntax.function_at(use.span.start)
         if index is None:
             outside.append(use)
         elif use.span.start > syntax.functions[index].body.start:
             inside.setdefault(index, []).append(use)
-        elif use.name in launching:
+        elif use.name in reading.launching:
             # Without a semicolon it reads as the first word of the next function's head.
             outside.append(use)
     written: dict[int, list[int]] = {}
@@ -191,9 +217,9 @@ def macro_uses(
         if launch.function is not None and launch.in_macro is None:
             written.setdefault(launch.function, []).append(launch.span.start)
     for index, positions in written.items():
-        if index in known:
+        if reading.known(index) is not None:
             continue
-        for outer in around(origin, syntax.functions[index].body, positions):
+        for outer in around(reading.origin, syntax.functions[index].body, positions):
             _take(inside.setdefault(index, []), outer)
     return inside, outside
 
@@ -244,22 +270,20 @@ _LAST = re.compile(rb"\b([A-Za-z_]\w*)\s*\Z")
 
 
 def namespace_expansion(
-    origin: Origin, expansion: Expansion, found: FunctionFacts
+    reading: Reading, expansion: Expansion, found: FunctionFacts
 ) -> list[tuple[RawKernel, Kernel]]:
     """The launches and kernels of functions that a macro makes at namespace scope."""
     syntax = expansion.syntax
-    inner = Origin(origin.path, syntax, origin.view, expansion)
+    inner = Origin(reading.path, syntax, reading.view, expansion)
     for index, launches, calls in by_function(syntax, {}):
-        facts = function_facts(inner, index, launches, calls, no_callers(inner))
-        found.add(facts)
-    users = frozenset().union(*(index.dynamic_users for index in origin.view.indexes))
-    memory = SharedMemory(origin.path, syntax, origin.view, users)
+        found.add(function_facts(inner, index, launches, calls, no_callers))
+    memory = SharedMemory(reading.path, syntax, reading.view, reading.shared.users)
     made = []
     for raw in syntax.kernels:
         if raw.in_macro is not None:
             continue
         raw = replace(raw, from_macro=expansion.use.name, conditions=())
-        kernel = kernel_facts(raw, origin.path, syntax, origin.view, memory)
+        kernel = kernel_facts(raw, reading.path, syntax, reading.view, memory)
         made.append((placed(raw, expansion.placed), placed(kernel, expansion.placed)))
     return made
 
@@ -278,10 +302,6 @@ def by_function(
     return [(index, *items) for index, items in groups.items()]
 
 
-def no_callers(origin: Origin) -> Bindings:
+def no_callers(function: Function) -> Given:
     """Bindings where nothing is known of a function's callers."""
-
-    def bindings(function: Function) -> Given:
-        return {**kernel_bindings(function.template_parameters)}, {}
-
-    return bindings
+    return {**kernel_bindings(function.template_parameters)}, {}

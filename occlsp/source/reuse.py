@@ -1,30 +1,108 @@
-"""Facts of functions that an edit left alone: kept, with their offsets moved."""
+"""What an earlier reading of a file found: kept where an edit left it alone, its offsets moved.
+
+What is known of a function or kernel follows from its text, from what the names in it mean, and
+from what its callers give. So it holds as long as the edit is elsewhere and gives none of these
+names another meaning; what callers give is compared where it was asked for.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import lru_cache
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
+from occlsp.source.affected import (
+    Declared,
+    affected_names,
+    changed_names,
+    words_in,
+    words_of,
+    words_that_count,
+)
 from occlsp.source.collect import FunctionFacts
-from occlsp.source.facts import Definition, Kernel
-from occlsp.source.syntax import Condition, FileSyntax
-from occlsp.source.text import Span, common_prefix, common_suffix
+from occlsp.source.expansion import launching_macros
+from occlsp.source.facts import Kernel
+from occlsp.source.harmless import harmless_words
+from occlsp.source.incremental import difference
+from occlsp.source.moving import Given, Move
+from occlsp.source.sites import Call
+from occlsp.source.syntax import FileSyntax, Function, RawKernel
+from occlsp.source.text import Span
+from occlsp.source.view import FileIndex, View
 
-Fact = TypeVar("Fact")
+Asked = tuple[str, str, tuple[int, int], int]
+"""The path of another file, a function's name and arity, and how many callers were followed."""
+MAX_WAITED = 50
+"""Edits for which a reading is kept that found more: then what is not there is gone."""
+K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+@dataclass(frozen=True, slots=True)
+class KeptKernel:
+    """One kernel's facts, and what they depend on besides its text."""
+
+    head: tuple[object, ...]
+    words: frozenset[str]
+    facts: Kernel
+
+    def moved(self, move: Move) -> KeptKernel:
+        return replace(self, facts=move.kernel(self.facts))
 
 
-@dataclass(slots=True)
-class Kept:
-    """One function's facts, or one kernel's, and what they depend on besides its text."""
+@dataclass(frozen=True, slots=True)
+class KeptFunction:
+    """One function's facts, and what they depend on besides its text."""
 
-    facts: FunctionFacts | Kernel
-    conditions: tuple[str, ...]
-    name: str = ""
-    asked_callers: bool = False
+    head: tuple[object, ...]
+    words: frozenset[str]
+    bare: FunctionFacts
+    """Where nothing is known of its callers."""
+    asks: bool = False
+    """Whether its callers may say more."""
+    given: Given | None = None
+    """What its callers gave."""
+    facts: FunctionFacts | None = None
+    """With what they gave."""
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names in its body that decide its facts."""
+        return self.bare.names if self.facts is None else self.bare.names | self.facts.names
+
+    def moved(self, move: Move) -> KeptFunction:
+        facts = None if self.facts is None else _facts_moved(self.facts, move)
+        return replace(
+            self, bare=_facts_moved(self.bare, move), given=move.given(self.given), facts=facts
+        )
+
+
+def _facts_moved(facts: FunctionFacts, move: Move) -> FunctionFacts:
+    return FunctionFacts(
+        move.launches(facts.launches), move.attributes(facts.attributes), facts.names
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCalls:
+    """The calls in one function, and what they depend on besides its text."""
+
+    head: tuple[object, ...]
+    words: frozenset[str]
+    wanted: frozenset[str]
+    """The functions that calls were looked for of."""
+    decides: Mapping[str, tuple[bool, ...] | None]
+    """Which of their parameters decide a launch, as far as they are called."""
+    given: Given | None
+    names: AbstractSet[str]
+    """The names in its body that decide them."""
+    calls: dict[int, Call] | None
+
+    def moved(self, move: Move) -> KeptCalls:
+        calls = None
+        if self.calls is not None:
+            calls = {move.offset(start): call.moved(move) for start, call in self.calls.items()}
+        return replace(self, given=move.given(self.given), calls=calls)
 
 
 @dataclass(slots=True)
@@ -32,97 +110,187 @@ class Memory:
     """What is kept of one reading of a file."""
 
     environment: bytes
-    """Digest of all that the file sees."""
+    """Digest of what the files that it includes declare."""
     syntax: FileSyntax
-    functions: dict[Span, Kept] = field(default_factory=dict)
-    kernels: dict[Span, Kept] = field(default_factory=dict)
+    index: FileIndex
+    declared: Declared
+    kernel_names: dict[str, bool] = field(default_factory=dict)
+    """Names that were asked for, and whether they were kernels of the workspace."""
+    kernels: dict[Span, list[KeptKernel]] = field(default_factory=dict)
+    functions: dict[Span, list[KeptFunction]] = field(default_factory=dict)
+    calls: dict[Span, list[KeptCalls]] = field(default_factory=dict)
+    elsewhere: dict[Asked, tuple[bytes, list[Call] | None]] = field(default_factory=dict)
+    """The calls in other files, and the state of those that they were found in."""
+    fuller: Memory | None = None
+    """An earlier reading, where this one found less: a brace that is not closed yet hides what
+    stands behind it."""
+    waited: int = 0
+    """For how many readings it was kept."""
+
+    @property
+    def found(self) -> int:
+        """How much was found."""
+        calls = [kept for many in self.calls.values() for kept in many if kept.calls is not None]
+        return len(self.functions) + len(calls)
 
 
-def texts(conditions: tuple[Condition, ...]) -> tuple[str, ...]:
-    """What conditions say, wherever they stand."""
-    return tuple(condition.text for condition in conditions)
+class Earlier:
+    """One earlier reading, and what is still true of it."""
+
+    def __init__(
+        self,
+        path: str,
+        before: Memory,
+        now: Memory,
+        changed: set[str],
+        launching: AbstractSet[str],
+    ) -> None:
+        self.before = before
+        self.now = now
+        self.launching = launching
+        self.affected = affected_names(changed, now.index, now.declared)
+        old, new = before.syntax, now.syntax
+        self.edit = difference([(old.text, new.text), (old.masked, new.masked)])
+        self.move = Move(path, self.edit)
+
+    def kernels(self, raw: RawKernel, head: tuple[object, ...]) -> Iterator[KeptKernel]:
+        """What was kept of a kernel."""
+        if not self.is_inside(raw.span):
+            yield from self.valid(self.before.kernels, raw.span, head)
+
+    def functions(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptFunction]:
+        """What was kept of a function."""
+        for kept in self.valid(self.before.functions, function.span, head):
+            words = self.words_if_harmless(function, kept.names | self.launching)
+            if words is not None:
+                yield replace(kept, words=kept.words | words) if words else kept
+
+    def calls(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptCalls]:
+        """What was kept of the calls in a function, by what its callers gave."""
+        for kept in self.valid(self.before.calls, function.span, head):
+            words = self.words_if_harmless(function, kept.names | kept.wanted)
+            if words is not None:
+                yield replace(kept, words=kept.words | words) if words else kept
+
+    def valid(
+        self, table: dict[Span, list[K]], span: Span, head: tuple[object, ...]
+    ) -> Iterator[K]:
+        """What was kept of a piece of text, as far as its names mean what they did."""
+        for kept in table.get(self.old_span(span), ()):
+            if kept.head == head and kept.words.isdisjoint(self.affected):
+                self.move.is_lost = False
+                moved = kept.moved(self.move)
+                if not self.move.is_lost:
+                    yield moved
+
+    def old_span(self, span: Span) -> Span:
+        """Where a piece of text stood, if it did and the edit is not at its border."""
+        edit = self.edit
+        if span.end <= edit.start:
+            return span
+        start = span.start if span.start < edit.new_end else span.start - edit.delta
+        return Span(start, span.end - edit.delta)
+
+    def is_inside(self, span: Span) -> bool:
+        """Whether the edit is in a piece of text."""
+        return span.end > self.edit.start and span.start < self.edit.new_end
+
+    def words_if_harmless(
+        self, function: Function, deciding: AbstractSet[str]
+    ) -> frozenset[str] | None:
+        """Words that were edited in a function and decide nothing there; None where some may."""
+        if not self.is_inside(function.span):
+            return frozenset()
+        body, delta = function.body, self.edit.delta
+        old, new = self.before.syntax.masked, self.now.syntax.masked
+        return harmless_words(
+            old, new, Span(body.start, body.end - delta), body, self.edit, deciding
+        )
 
 
 class Reuse:
-    """Looks up what is still true after an edit."""
+    """Looks up what is still true after an edit, and keeps what is read for the next one."""
 
     def __init__(
-        self, path: str, before: Memory | None, environment: bytes, syntax: FileSyntax
+        self,
+        path: str,
+        before: Memory | None,
+        environment: bytes,
+        syntax: FileSyntax,
+        view: View,
+        is_kernel: Callable[[str], bool] = lambda name: False,
+        *,
+        keeps: bool = True,
     ) -> None:
         self.path = path
-        self.before = before if before and before.environment == environment else None
-        self.touched: set[bytes] = set()
-        if self.before is None:
+        self.keeps = keeps
+        """Whether there is to be a next reading."""
+        if before is not None and before.environment != environment:
+            before = None
+        declared = before.declared if before else Declared(view.indexes[:-1])
+        self.memory = Memory(environment, syntax, view.indexes[-1], declared)
+        self.launching = launching_macros(view).union(*(i.kernel_macros for i in view.indexes))
+        """Macros whose uses are read in place, as they launch something or make a kernel."""
+        self.earlier: list[Earlier] = []
+        for one in (before, before and before.fuller):
+            if one is not None:
+                self._take(one, is_kernel)
+
+    def _take(self, before: Memory, is_kernel: Callable[[str], bool]) -> None:
+        changed = changed_names(before.index, self.memory.index)
+        if changed is None:
             return
-        old, new = self.before.syntax.text, syntax.text
-        self.start = common_prefix(old, new)
-        longest = min(len(old), len(new)) - self.start
-        behind = common_suffix(old, new, longest)
-        self.end = len(new) - behind
-        self.delta = len(new) - len(old)
-        for read, end in ((self.before.syntax, len(old) - behind), (syntax, self.end)):
-            self.touched |= _words_around(read, self.start, end)
+        for name, answer in before.kernel_names.items():
+            if is_kernel(name) != answer:
+                changed.add(name)
+            else:
+                self.memory.kernel_names[name] = answer
+        self.earlier.append(Earlier(self.path, before, self.memory, changed, self.launching))
 
-    def find(self, table: str, span: Span, conditions: tuple[str, ...]) -> Kept | None:
-        """What was kept for a piece of text that did not change, moved to where it is now."""
-        if self.before is None or not (span.end <= self.start or span.start >= self.end):
-            return None
-        delta = 0 if span.end <= self.start else self.delta
-        old = Span(span.start - delta, span.end - delta)
-        kept: Kept | None = getattr(self.before, table).get(old)
-        if kept is None or kept.conditions != conditions:
-            return None
-        if kept.asked_callers and kept.name.encode() in self.touched:
-            return None
-        if self.delta == 0:
-            return kept
-        return replace(kept, facts=self.moved(kept.facts))
+    def finish(self) -> Memory:
+        """What to keep for the next reading."""
+        found = self.memory.found
+        for one in self.earlier:
+            if one.before.found > found and one.before.waited < MAX_WAITED:
+                self.memory.fuller, found = one.before, one.before.found
+                one.before.waited += 1
+                one.before.fuller = None
+        return self.memory
 
-    def moved(self, fact: Any) -> Any:
-        """A fact with its offsets in this file as they are after the edit."""
-        if isinstance(fact, Span):
-            if fact.start < self.start:
-                return fact
-            return Span(fact.start + self.delta, fact.end + self.delta)
-        if isinstance(fact, Definition):
-            return replace(fact, span=self.moved(fact.span)) if fact.path == self.path else fact
-        if isinstance(fact, list | tuple):
-            found = [self.moved(item) for item in fact]
-            if all(mine is its for mine, its in zip(found, fact, strict=True)):
-                return fact
-            return found if isinstance(fact, list) else tuple(found)
-        changes = {}
-        for name in _placed(fact.__class__):
-            value = getattr(fact, name)
-            if value:
-                changed = self.moved(value)
-                if changed is not value:
-                    changes[name] = changed
-        return replace(fact, **changes) if changes else fact
+    def kernel(self, raw: RawKernel, head: tuple[object, ...]) -> KeptKernel | None:
+        """What was kept of a kernel."""
+        return next((k for one in self.earlier for k in one.kernels(raw, head)), None)
 
+    def functions(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptFunction]:
+        """What was kept of a function, by each of the readings."""
+        return (kept for one in self.earlier for kept in one.functions(function, head))
 
-@lru_cache(maxsize=64)
-def _placed(kind: type) -> tuple[str, ...]:
-    """The fields of a fact that hold offsets, or facts that do."""
-    if not is_dataclass(kind):
-        return ()
-    return tuple(item.name for item in fields(kind) if _PLACED.search(str(item.type)))
+    def calls(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptCalls]:
+        """What was kept of the calls in a function, by what its callers gave."""
+        return (kept for one in self.earlier for kept in one.calls(function, head))
 
+    def calls_elsewhere(self, asked: Asked, key: bytes) -> list[Call] | Literal[False] | None:
+        """What was kept of a function's calls in another file; False where nothing was."""
+        for one in self.earlier:
+            kept = one.before.elsewhere.get(asked)
+            if kept is not None and kept[0] == key:
+                one.move.is_lost = False
+                calls = kept[1] and [call.moved(one.move) for call in kept[1]]
+                if not one.move.is_lost:
+                    return calls
+        return False
 
-_PLACED = re.compile(r"Span|Definition|Value|Bounds|Launch|Attribute")
+    def kernel_words(self, raw: RawKernel, head: tuple[object, ...]) -> frozenset[str]:
+        """The words that a kernel's facts follow from."""
+        if not self.keeps:
+            return frozenset()
+        return words_in(self.memory.syntax.masked, raw.span) | words_of(str(head))
 
-
-def _words_around(syntax: FileSyntax, start: int, end: int) -> set[bytes]:
-    """The words of the functions that an edit touches, and of its own lines."""
-    text = syntax.code or syntax.text
-    found: set[bytes] = set()
-    low = text.rfind(b"\n", 0, start) + 1
-    high = text.find(b"\n", end)
-    pieces = [(low, len(text) if high < 0 else high)]
-    for offset in (start, end):
-        index = syntax.function_at(min(offset, max(len(text) - 1, 0)))
-        if index is not None:
-            pieces.append((syntax.functions[index].span.start, syntax.functions[index].span.end))
-    for piece in pieces:
-        found.update(_WORD.findall(text, *piece))
-    return found
+    def words(
+        self, function: Function, head: tuple[object, ...], deciding: AbstractSet[str]
+    ) -> frozenset[str]:
+        """The words that a function's facts follow from, by the names that decide them."""
+        if not self.keeps:
+            return frozenset()
+        names = deciding | self.launching
+        return words_that_count(self.memory.syntax.masked, function, head, names)

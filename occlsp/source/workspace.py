@@ -10,16 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 
 from occlsp.source import kernel_facts as heads
-from occlsp.source.callers import Callers
+from occlsp.source.callers import Callers, Elsewhere
 from occlsp.source.collect import Origin
-from occlsp.source.entries import Entry, is_file, is_same, may_call, means, read_file
+from occlsp.source.entries import (
+    Entry,
+    KernelNames,
+    is_file,
+    is_same,
+    may_call,
+    means,
+    read_file,
+)
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.includes import IncludeResolver
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.parse import alias_names, parse, reparse
+from occlsp.source.reuse import Reuse
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import Included, View, called_names, index_file
 
@@ -55,7 +65,7 @@ class Workspace:
         self._version = 0
         self._graph = 0
         self._resolver = self._new_resolver()
-        self._views: dict[str, tuple[bytes, View]] = {}
+        self._views: dict[str, tuple[bytes, View, KernelNames]] = {}
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._kernel_files: dict[str, set[str]] = {}
         """Kernel name → the files that declare one."""
@@ -271,17 +281,13 @@ class Workspace:
     # Facts
 
     def _key(self, path: str) -> bytes:
-        digest = blake2b(digest_size=16)
-        file = self._files[path]
-        digest.update(file.digest)
-        for other in self.closure(path):
-            digest.update(self._files[other].exports)
-        return digest.digest()
+        """Digest of all that a file's facts follow from."""
+        return self._files[path].digest + self._environment(path)
 
     def _environment(self, path: str) -> bytes:
-        """Digest of all that a file's functions see besides their own text."""
+        """Digest of all that a file's functions see of others."""
         digest = blake2b(digest_size=16)
-        for other in self.closure(path):
+        for other in self.closure(path)[:-1]:
             digest.update(self._files[other].exports)
         return digest.digest()
 
@@ -298,12 +304,10 @@ class Workspace:
         included = kept[1].included if kept is not None else None
         if included is None or list(map(id, included.indexes)) != list(map(id, indexes[:-1])):
             included = Included(indexes[:-1])
-        view = View(path, indexes, self.defines, self._is_kernel, included)
-        self._views[path] = (key, view)
+        names = KernelNames(self._kernel_files)
+        view = View(path, indexes, self.defines, names, included)
+        self._views[path] = (key, view, names)
         return view
-
-    def _is_kernel(self, name: str) -> bool:
-        return bool(self._kernel_files.get(name))
 
     def local(self, path: str) -> LocalFacts | None:
         """Launches and attributes of one file, without its kernels' instantiations."""
@@ -318,17 +322,17 @@ class Workspace:
         if syntax is None:
             return None
         version = self._version
-        same_callers = file.local_version == self._version - 1
-        before = file.local.memory if file.local is not None and same_callers else None
-        local = local_facts(
-            path,
-            syntax,
-            self._view(path),
-            Callers(self._calling),
-            self._environment(path),
-            before,
+        view = self._view(path)
+        names = self._views[path][2]
+        before = file.local.memory if file.local is not None else None
+        reuse = Reuse(
+            path, before, self._environment(path), syntax, view, names.now, keeps=file.is_open
         )
-        if not file.is_open:
+        local = local_facts(path, syntax, view, Callers(self._calling, reuse), reuse)
+        reuse.memory.kernel_names.update(names.answers)
+        if file.is_open:
+            reuse.memory.declared.prepare()
+        else:
             local.memory = None
         file.local = local
         for other in self._borrowed:
@@ -345,18 +349,17 @@ class Workspace:
         asked = file.local is not None and file.local.asks_callers
         return not asked or file.local_version == self._version
 
-    def _calling(self, name: str) -> list[Origin] | None:
+    def _calling(self, name: str) -> list[Elsewhere] | None:
         """The files in view that call a function of this name; None where they are many."""
-        found: list[Origin] = []
-        calling = [(p, file) for p, file in self._files.items() if may_call(file, name)]
+        calling = [path for path, file in self._files.items() if may_call(file, name)]
         if len(calling) > MAX_CALLING:
             return None
-        for path, file in calling:
-            self._borrowed.append(path)
-            syntax = self._syntax(path, file)
-            if syntax is not None:
-                found.append(Origin(path, syntax, self._view(path)))
-        return found
+        return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
+
+    def _origin(self, path: str) -> Origin | None:
+        self._borrowed.append(path)
+        syntax = self._syntax(path, self._files[path])
+        return None if syntax is None else Origin(path, syntax, self._view(path))
 
     def facts(self, path: str) -> FileFacts:
         """All that is known of one file; empty where it is not in the workspace."""

@@ -1,0 +1,135 @@
+"""Whether an edit inside of a function leaves alone what the function launches.
+
+It does where it changes plain statements only, none of whose names decides anything: then they
+are skipped in the new text as they were in the old one. Anything unusual counts as harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+
+from occlsp.source.incremental import Edit
+from occlsp.source.text import Span
+
+_MARKS = (b";", b"{", b"}")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_STRUCTURE = re.compile(
+    rb"[#{}\\]|<<<|(?<!:):(?!:)|\b(?:if|else|for|while|do|switch|case|default|return|goto|break|"
+    rb"continue|throw|try|catch|co_return|co_await|co_yield|using|typedef|struct|class|union|enum|"
+    rb"template|namespace|operator|asm|\w*exit|abort|terminate|\w*assert)\b|Launch|FuncSet|Occupancy"
+)
+"""What may decide how the function goes on, or what its names mean."""
+_BLOCK = re.compile(rb"(?:^|[;{}])\s*(?:(?:if|for|while|switch|else|do|try)\b[^;{}]*)?\Z")
+"""The end of a text behind which `{` begins statements, not values."""
+_ASKS = re.compile(rb"\b(?:if|while|switch|for)\b|[?#]")
+
+
+class _Piece:
+    """The statements around an edit in one of its texts."""
+
+    def __init__(self, text: bytes, body: Span, start: int, end: int, *, ends: bool) -> None:
+        before = max(text.rfind(mark, body.start, start) for mark in _MARKS)
+        after = end - 1
+        if not ends:
+            found = [text.find(mark, end, body.end) for mark in _MARKS]
+            after = min((place for place in found if place >= 0), default=-1)
+        self.body = body
+        self.all = text
+        self.before, self.after = before, after
+        self.is_known = body.start <= before and after >= 0
+        self.text = text[before + 1 : after + 1] if self.is_known else text[start:end]
+
+    def is_plain(self) -> bool:
+        """Whether it holds whole statements that only declare, assign or call."""
+        text, body = self.all, self.body
+        if not self.is_known or _STRUCTURE.search(self.text.removesuffix(b"}")):
+            return False
+        if any(not _is_balanced(self.text, *pair) for pair in ((b"(", b")"), (b"[", b"]"))):
+            return False
+        inside = (body.start, self.before)
+        if text.count(b"(", *inside) != text.count(b")", *inside):
+            return False
+        statements = self.text.rstrip(b"}").strip()
+        if self.text.endswith(b"}") and statements and not statements.endswith(b";"):
+            return False
+        opener = text[self.before : self.before + 1]
+        if opener == b"{" and self.before != body.start:
+            start = max(text.rfind(m, body.start, self.before) for m in _MARKS)
+            return _BLOCK.search(text[start : self.before]) is not None
+        return opener != b"}" or not statements or _WORD.match(statements) is not None
+
+    def lines(self) -> list[bytes]:
+        """What it says, line by line, however it is laid out."""
+        lines = (b" ".join(line.split()) for line in self.text.splitlines())
+        return [line for line in lines if line]
+
+    def words(self) -> set[bytes]:
+        return set(_WORD.findall(self.text))
+
+    def asks(self, words: set[bytes]) -> bool:
+        """Whether a condition elsewhere in the body holds one of some words."""
+        for word in words:
+            start = self.all.find(word, *self.body)
+            while start >= 0:
+                if not self.before < start <= self.after and self._is_asked(start):
+                    return True
+                start = self.all.find(word, start + len(word), self.body.end)
+        return False
+
+    def _is_asked(self, place: int) -> bool:
+        start = max(self.all.rfind(mark, self.body.start, place) for mark in _MARKS)
+        ends = [self.all.find(mark, place, self.body.end) for mark in _MARKS]
+        end = min((one for one in ends if one >= 0), default=self.body.end)
+        return _ASKS.search(self.all, start + 1, end) is not None
+
+
+def _is_balanced(text: bytes, opening: bytes, closing: bytes) -> bool:
+    if text.count(opening) != text.count(closing):
+        return False
+    depth = 0
+    for part in text.split(closing)[:-1]:
+        depth += part.count(opening) - 1
+        if depth < 0:
+            return False
+    return True
+
+
+def harmless_words(
+    old: bytes, new: bytes, old_body: Span, new_body: Span, edit: Edit, deciding: AbstractSet[str]
+) -> frozenset[str] | None:
+    """The words around an edit of a body that decides nothing there; None where it may.
+
+    `old` and `new` are texts without comments and literals, `deciding` the names on which the
+    facts of the body depend.
+    """
+    edit = _behind_a_statement(old, new, edit, old_body.start)
+    if edit.start <= old_body.start or edit.old_end >= old_body.end:
+        return None
+    ends = all(
+        text[end - 1 : end] in _MARKS for text, end in ((old, edit.old_end), (new, edit.new_end))
+    )
+    was = _Piece(old, old_body, edit.start, edit.old_end, ends=ends)
+    now = _Piece(new, new_body, edit.start, edit.new_end, ends=ends)
+    if was.lines() == now.lines():
+        return frozenset()
+    words = was.words() | now.words()
+    names = frozenset(word.decode("latin-1") for word in words)
+    if not names.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():
+        return None
+    return None if not words or now.asks(words) else names
+
+
+def _behind_a_statement(old: bytes, new: bytes, edit: Edit, least: int) -> Edit:
+    """The same edit, begun behind a statement's end where it can be seen so: of two lines that
+    begin alike the first may be the new one."""
+    start, old_end, new_end = edit.start, edit.old_end, edit.new_end
+    if min(old_end, new_end) != start:
+        return edit
+    text, end = (new, new_end) if old_end == start else (old, old_end)
+    while start > least and text[start - 1 : start] not in _MARKS:
+        if text[start - 1] != text[end - 1]:
+            return edit
+        start, end = start - 1, end - 1
+    moved = edit.start - start
+    return Edit(start, old_end - moved, new_end - moved)

@@ -1,0 +1,172 @@
+"""Facts after an edit: those of a fresh start, and nothing evaluated that the edit leaves alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from occlsp.source import local_facts
+from occlsp.source.facts import FileFacts
+from occlsp.source.workspace import Workspace
+
+FILE = """
+#define BLOCK 128
+#define PASTE(a) k##a<<<1, BLOCK>>>(p)
+constexpr int kWarps = 4;
+__global__ void kA(int* p) { p[0] = 1; }
+__global__ void kB(int* p) { p[1] = 2; }
+template <int N> __global__ void __launch_bounds__(N) kN(int* p) { p[2] = N; }
+static int threads(int n) { return n * 32; }
+static void inner(int* p, int t) { kA<<<1, t>>>(p); PASTE(B); }
+static void middle(int* p, int w) {
+  int count = 3;
+  count = count + 1;
+  inner(p, threads(w));
+}
+template <int N> static void typed(int* p) { kN<N><<<1, N>>>(p); }
+void outer(int* p, int unused) {
+  int one = 1;
+  if (unused > 7) { one = 2; }
+  middle(p, kWarps);
+  typed<64>(p);
+  kA<<<1, BLOCK>>>(p);
+}
+void last(int* p) { middle(p, 4); dim3 block(32, 8); kB<<<1, block>>>(p); }
+"""
+PATH = "/a.cu"
+
+
+def fresh(text: str) -> FileFacts:
+    made = Workspace(reader=None)
+    made.update(PATH, text.encode())
+    return made.facts(PATH)
+
+
+class Edited:
+    """A file that is open, and which of its functions an edit has evaluated."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+        self.workspace = Workspace(reader=None)
+        self.evaluated: list[str] = []
+        if monkeypatch is not None:
+            evaluate = local_facts.function_facts
+
+            def counted(origin, index, *rest):  # type: ignore[no-untyped-def]
+                if index is not None:
+                    self.evaluated.append(origin.syntax.functions[index].name)
+                return evaluate(origin, index, *rest)
+
+            monkeypatch.setattr(local_facts, "function_facts", counted)
+        self.facts(FILE)
+
+    def facts(self, text: str) -> FileFacts:
+        self.evaluated.clear()
+        self.workspace.update(PATH, text.encode())
+        return self.workspace.facts(PATH)
+
+    def check(self, text: str) -> list[str]:
+        """The functions that a text evaluates; what is found is what a fresh start finds."""
+        found = self.facts(text)
+        evaluated = list(self.evaluated)
+        assert found == fresh(text)
+        return evaluated
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "evaluated"),
+    [
+        ("#define BLOCK", "// a comment\n#define BLOCK", []),
+        ("  int one = 1;", "  int one = 1;\n  int two = 2;", []),
+        ("int one = 1;", "int one = 1;  // why", []),
+        ("p[0] = 1", "p[0] = 3", []),
+        ("count + 1", "count + 2", []),
+        ("kWarps = 4", "kWarps = 8", ["outer", "inner"]),
+        ("n * 32", "n * 64", ["middle", "inner"]),
+        ("middle(p, kWarps)", "middle(p, 2)", ["outer", "inner"]),
+        ("#define BLOCK 128", "#define BLOCK 256", ["inner", "outer"]),
+        ("k##a", "k##a<BLOCK>", ["inner"]),
+        ("dim3 block(32, 8)", "dim3 block(32, 4)", ["last"]),
+        ("typed<64>", "typed<96>", ["outer", "typed"]),
+    ],
+)
+def test_only_what_an_edit_touches_is_evaluated(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, evaluated: list[str]
+) -> None:
+    assert old in FILE
+    edited = Edited(monkeypatch)
+    assert set(edited.check(FILE.replace(old, new, 1))) <= set(evaluated)
+    assert set(edited.check(FILE)) <= set(evaluated)
+
+
+def test_a_brace_that_is_not_closed_yet_costs_nothing_once_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edited = Edited(monkeypatch)
+    half = FILE.replace("int count = 3;", "int count = 3; {", 1)
+    edited.check(half)
+    edited.check(half.replace("3; {", "3; { {"))
+    assert set(edited.check(half.replace("3; {", "3; { { } }"))) <= {"middle"}
+
+
+def test_a_constant_in_text_that_is_replaced_is_found_where_it_is() -> None:
+    head = "int before;\nconstexpr int kT = 64;\nint behind;\n"
+    text = head + "__global__ void k();\nvoid f() { k<<<1, kT>>>(); }\n"
+    edited = Edited()
+    edited.facts(text)
+    moved = text.replace("before", "b").replace("behind", "far_behind")
+    edited.check(moved)
+    definition = edited.facts(moved).launches[0].block.definition
+    assert definition is not None
+    assert moved[definition.span.start : definition.span.end] == "64"
+
+
+def test_a_kernel_elsewhere_that_comes_while_a_file_is_open() -> None:
+    text = "void f(bool b) { auto run = b ? &near : &far; run<<<1, 32>>>(); }\n"
+    made = Workspace(reader=None)
+    made.update(PATH, text.encode())
+    made.facts(PATH)
+    made.update("/b.cu", b"__global__ void near();\n__global__ void far();\n")
+    changed = text + "// more\n"
+    made.update(PATH, changed.encode())
+    again = Workspace(reader=None)
+    again.update("/b.cu", b"__global__ void near();\n__global__ void far();\n")
+    again.update(PATH, changed.encode())
+    assert made.facts(PATH) == again.facts(PATH)
+
+
+def test_an_edit_of_a_header_asks_callers_in_other_files_once() -> None:
+    header = "template <int N> __global__ void k();\ninline int one() { return 1; }\n"
+    header += "template <int N> void launch_it(int t) { k<N><<<1, t>>>(); }\n"
+    reads: list[str] = []
+    texts = {"/m.cu": b'#include "h.cuh"\nvoid f() { launch_it<32>(96); }\n'}
+
+    def read(path: str) -> bytes | None:
+        reads.append(path)
+        return texts.get(path)
+
+    made = Workspace("/", reader=read)
+    made.update("/m.cu", texts["/m.cu"], is_open=False)
+    made.facts("/m.cu")
+    made.update("/h.cuh", header.encode())
+    assert made.facts("/h.cuh").launches[0].block.value == (96, 1, 1)
+    reads.clear()
+    made.update("/h.cuh", header.replace("int t) {", "int t) { int unused;").encode())
+    assert made.facts("/h.cuh").launches[0].block.value == (96, 1, 1)
+    assert "/m.cu" not in reads
+
+
+PIECES = ("", " ", "1", ";", "\n", "}", "// x\n", "{", "int n = 2;", "return;", "middle(p, 7);")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_edits_give_the_facts_of_a_fresh_start(seed: int) -> None:
+    chooser = random.Random(seed)
+    edited, text = Edited(), FILE
+    for _ in range(25):
+        at = chooser.randrange(len(text))
+        cut = chooser.choice([0, 0, 0, 1, 3, 40])
+        text = text[:at] + chooser.choice(PIECES) + text[at + cut :]
+        if chooser.random() < 0.2:
+            text = FILE
+        edited.check(text)
