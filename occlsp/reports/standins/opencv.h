@@ -44,6 +44,11 @@ using ::uint;
 using ::uint64;
 using ::ushort;
 
+namespace Error {
+enum Code { StsOk = 0, StsError = -2, StsBadArg = -5, GpuNotSupported = -216, GpuApiCallError = -217 };
+}
+void error(int code, const std::string &what, const char *function, const char *file, int line);
+
 namespace cuda {
 template <class T>
 struct DevPtr {
