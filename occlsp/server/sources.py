@@ -18,7 +18,7 @@ from occlsp.source.workspace import Workspace
 
 MAX_READ = 4 << 20
 """Bytes of a closed file that is read for an answer that needs its text."""
-KEPT = 32
+KEPT = 128
 """Texts of closed files that are kept."""
 
 

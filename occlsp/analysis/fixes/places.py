@@ -14,6 +14,8 @@ from occlsp.source.text import Span
 MOST_PIECES = 12
 _NUMBER = re.compile(rb"(?<![\w.])(?:0[xX][0-9a-fA-F']+|\d[\d']*)(?:[uU]?[lL]{0,2}[uU]?)(?![\w.])")
 _NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
+_PART, _LETTER = re.compile(rb"[\w.]"), re.compile(rb"\w")
+"""What before a name makes it another, or a member; what after it makes it another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,19 @@ def names(file: SourceFile, span: Span) -> dict[str, Span]:
 
 def occurrences(file: SourceFile, name: str, span: Span | None = None) -> list[Span]:
     """Where a name stands in a file, or in a span of it."""
+    wanted = name.encode()
+    if not wanted or wanted not in file.text:
+        return []  # most files that include a constant's: they need no masking
     start, end = span if span is not None else (0, len(file.masked))
-    pattern = re.compile(rb"(?<![\w.])" + re.escape(name.encode()) + rb"(?!\w)")
-    return [Span(*match.span()) for match in pattern.finditer(file.masked, start, end)]
+    found: list[Span] = []
+    at = file.masked.find(wanted, start, end)
+    while at >= 0:
+        stop = at + len(wanted)
+        is_part = _PART.match(file.masked, at - 1) if at else None
+        if is_part is None and (stop >= end or _LETTER.match(file.masked, stop) is None):
+            found.append(Span(at, stop))
+        at = file.masked.find(wanted, stop, end)
+    return found
 
 
 def text(file: SourceFile, span: Span) -> str:
