@@ -38,7 +38,8 @@ def converted(value: Abstract, type_text: str, scope: StaticScope) -> Abstract:
     type_ = types.integer(resolved)
     if type_ is not None:
         result = to_integer(value, type_)
-        return result if result.definition else replace(result, definition=_definition(value))
+        definition = _definition(value) if result.definition is None else None
+        return result if definition is None else result.defined(definition, result.linear)
     if resolved == "dim3":
         from occlsp.source.values import to_dim
 
@@ -65,7 +66,9 @@ def _held_by_any(value: Number, text: str) -> Number:
 
 def undefined(value: Abstract) -> Abstract:
     """The value without the place that makes it: a call's result is not edited there."""
-    return replace(value, definition=None) if isinstance(value, Number | Dim) else value
+    if not isinstance(value, Number | Dim) or value.definition is None:
+        return value
+    return replace(value, definition=None)
 
 
 def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
@@ -75,9 +78,10 @@ def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
         if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
             kind = "dim3" if isinstance(value, Dim) else "constant"
             held = inner.span if inner is not None and inner.kind == "dim3" else span
-            value = replace(value, definition=Definition(path, held, kind, name))  # type: ignore[arg-type]
+            definition = Definition(path, held, kind, name)  # type: ignore[arg-type]
             if isinstance(value, Number):
-                value = replace(value, linear=((((f"{path}:{name}"), span.start), 1, 0),))
+                return value.defined(definition, ((((f"{path}:{name}"), span.start), 1, 0),))
+            return replace(value, definition=definition)
     return value
 
 
@@ -114,9 +118,10 @@ def _by_macro(value: Abstract, path: str, name: str, span: Span) -> Abstract:
         return value
     inner = value.definition
     if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
-        value = replace(value, definition=Definition(path, span, "define", name))
+        definition = Definition(path, span, "define", name)
         if isinstance(value, Number):
-            value = replace(value, linear=(((f"{path}:{name}", span.start), 1, 0),))
+            return value.defined(definition, (((f"{path}:{name}", span.start), 1, 0),))
+        return replace(value, definition=definition)
     return value
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from occlsp.source import types
 from occlsp.source.bodies import readable
 from occlsp.source.collect import Collector, FunctionFacts, Item, Origin, follow
 from occlsp.source.expansion import Use
 from occlsp.source.names import Binding
-from occlsp.source.numbers import unknown
+from occlsp.source.numbers import Number, unknown
 from occlsp.source.state import Body, State
 from occlsp.source.syntax import (
     Function,
@@ -124,7 +123,7 @@ def parameter_value(function: Function, name: str, kind: str, path: str) -> Abst
     if types.plain(kind) == "dim3":
         return unknown_dim(why)
     symbol = (f"{path}:{name}", function.span.start)
-    return replace(unknown(why, types.integer(kind)), linear=((symbol, 1, 0),))
+    return Number(types.integer(kind), why=why, linear=((symbol, 1, 0),))
 
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*(?=[=({;,)])")

@@ -138,5 +138,7 @@ def with_component(value: Dim, name: str, number: Number) -> Dim:
 def defined_at(value: Abstract, definition: Definition | None) -> Abstract:
     """The value with the place that makes it, where it has none of its own."""
     if isinstance(value, Number | Dim) and value.definition is None and definition is not None:
+        if isinstance(value, Number):
+            return value.defined(definition, value.linear)
         return replace(value, definition=definition)
     return value

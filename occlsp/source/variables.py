@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
@@ -352,15 +351,13 @@ class Variables:
         if isinstance(value, Number):
             symbol = (f"{self.body.path}:{name}", begin)
             if (symbol, 1, 0) not in value.linear:
-                value = replace(value, linear=(*value.linear, (symbol, 1, 0)))
+                value = value.defined(value.definition, (*value.linear, (symbol, 1, 0)))
         if self.body.seen_from is not None or first.start < 0 or last.start < 0:
             return value
         span = Span(begin, last.start + len(last.text) + start + self.body.base)
-        fixed = value
-        kept = value.linear if isinstance(value, Number) else ()
-        fixed = named(value, self.body.path, span, name)  # type: ignore[assignment]
-        if isinstance(fixed, Number) and kept:
-            fixed = replace(fixed, linear=kept)
+        fixed = named(value, self.body.path, span, name)
+        if isinstance(fixed, Number) and isinstance(value, Number) and fixed is not value:
+            return fixed.defined(fixed.definition, value.linear)
         return fixed
 
     def assign(self, target: list[Token], op: str, tokens: list[Token], start: int) -> None:
