@@ -123,19 +123,14 @@ class _Reader:
         self.tokens = [(m.group(), m.start()) for m in _STRUCTURE.finditer(text)]
         self.tokens.append(("", len(text)))
         self.at = 0
+        self.token, self.offset = self.tokens[0]
         self.position = 0
-
-    @property
-    def token(self) -> str:
-        return self.tokens[self.at][0]
-
-    @property
-    def offset(self) -> int:
-        return self.tokens[self.at][1]
 
     def advance(self) -> None:
         self.position = self.offset + len(self.token)
-        self.at = min(self.at + 1, len(self.tokens) - 1)
+        if self.at + 1 < len(self.tokens):
+            self.at += 1
+            self.token, self.offset = self.tokens[self.at]
 
     def sequence(self, depth: int, stop: str | None) -> list[Statement]:
         """Statements up to the closing brace, a mark, or the end."""
@@ -364,7 +359,8 @@ class _Reader:
     def holds_statements(self) -> bool:
         """Whether the braces here hold statements rather than values."""
         level = 0
-        for word, _ in self.tokens[self.at :]:
+        for index in range(self.at, len(self.tokens)):
+            word = self.tokens[index][0]
             if word == "{":
                 level += 1
             elif word == "}":

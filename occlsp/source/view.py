@@ -166,12 +166,16 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_CALLED = re.compile(rb"\b([A-Za-z_]\w{3,})\b\s*[(<]")
+_WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 
 def called_names(syntax: FileSyntax) -> frozenset[str]:
-    """The functions that a file may call."""
-    return frozenset(name.decode() for name in _CALLED.findall(syntax.code))
+    """The functions that a file may call: words of four letters and more before `(` or `<`."""
+    found = set()
+    for piece in syntax.code.replace(b"<", b"(").split(b"(")[:-1]:
+        bare = piece.rstrip()
+        found.add(bare[len(bare.rstrip(_WORD_BYTES)) :])
+    return frozenset([n.decode() for n in found if len(n) > 3 and not n[:1].isdigit()])
 
 
 _CLASS = re.compile(
