@@ -329,10 +329,12 @@ class StaticScope:
                 kind = "auto" if is_deduced else parameter.type
                 variables[parameter.name] = converted(value, kind, scope)
         scope.variables = variables
+        budget, kept = self.budget, self.view.called
         key = (path, function.body.start, (*template.items(), *variables.items()))
-        kept = self.view.called.get(key)
-        if kept is None:
-            outer, self.budget.is_cut = self.budget.is_cut, False
+        within = (budget.depth, budget.calls, key)
+        result = kept.get(key) or kept.get(within)
+        if result is None:
+            outer, budget.is_cut = budget.is_cut, False
             if expression is not None:
                 result = evaluate_text(Expr(expression, Span(0, 0)), scope, None)
             else:
@@ -340,11 +342,12 @@ class StaticScope:
 
                 result = followed(self.view, path, item, scope)
             returned = "auto" if item.returns in deduced else item.returns
-            kept = undefined(converted(result, returned, scope))
-            if not self.budget.is_cut:
-                self.view.called[key] = kept
-            self.budget.is_cut |= outer
-        return kept
+            result = undefined(converted(result, returned, scope))
+            kept[within if budget.is_cut else key] = result
+            budget.is_cut |= outer
+        elif key not in kept:
+            budget.is_cut = True
+        return result
 
     def call_lambda(self, function: Lambda, arguments: list[Abstract]) -> Abstract:
         """A local lambda of one `return`."""
