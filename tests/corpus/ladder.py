@@ -54,7 +54,8 @@ STANDARD = re.compile(
 """The includes of the host's own library that `--check` hides."""
 DEFINES = re.compile(
     rb"__(?:device|global|host|constant|shared)__|^[ \t]*#[ \t]*define[ \t]+\w+[( \t]+\S"
-    rb"|\b(?:using|typedef|enum|constexpr|template)\b|include[ \t]*[<\"](?:cu|cooperative|mma|nv)",
+    rb"|\b(?:using|typedef|enum|constexpr|template)\b"
+    rb'|include[ \t]*(?:"|<(?:cu|cooperative|mma|nv))',
     re.MULTILINE,
 )
 """What device code may need of a header."""
