@@ -127,6 +127,13 @@ class Opaque(Node):
     why: str
 
 
+_AFTER_NAME = frozenset({"(", "[", "{", ".", "->", "::", "<", "++", "--"})
+_NO_NAMES = (
+    BUILTIN_WORDS
+    | CASTS
+    | {"true", "false", "nullptr", "sizeof", "alignof", "template", "typename"}
+    | {"const", "unsigned", "signed"}
+)
 _PRECEDENCE = {
     "||": 1,
     "&&": 2,
@@ -231,6 +238,9 @@ class _Parser:
         if depth > MAX_DEPTH:
             raise _TooDeep
         begin = self.at
+        leaf = self.leaf()
+        if leaf is not None:
+            return leaf
         op = self.peek()
         if op in ("+", "-", "!", "~", "&", "*", "++", "--") and op:
             self.at += 1
@@ -244,6 +254,20 @@ class _Parser:
             if cast is not None:
                 return cast
         return self.postfix(self.primary(depth), begin, depth)
+
+    def leaf(self) -> Node | None:
+        """A number or a plain name that nothing belongs to: what most operands are."""
+        if self.at >= len(self.tokens) or self.peek(1) in _AFTER_NAME:
+            return None
+        kind, text, start = self.tokens[self.at]
+        end = start + len(text) if start >= 0 else -1
+        if kind == "number":
+            self.at += 1
+            return Literal(text, start=start, end=end)
+        if kind == "name" and text not in _NO_NAMES:
+            self.at += 1
+            return Name(text, start=start, end=end)
+        return None
 
     def sizeof(self, operator: str) -> Node:
         begin = self.at

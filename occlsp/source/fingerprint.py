@@ -11,7 +11,7 @@ from occlsp.source.text import Span
 from occlsp.source.view import View
 
 _COMMENT = re.compile(rb"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.S)
-_SPACE = re.compile(rb"\s*([^\w\s])\s*|\s+")
+_MARK = re.compile(rb" ?([^\w ]) ?")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 _FEATURES = {
@@ -36,7 +36,7 @@ def features(text: bytes, body: Span | None) -> frozenset[str]:
 def tokens_of(text: bytes) -> bytes:
     """The text without comments, and with the white space that tokens need only."""
     bare = _COMMENT.sub(lambda match: match[1] or b" ", text)
-    return _SPACE.sub(lambda match: match[1] or b" ", bare).strip()
+    return _MARK.sub(rb"\1", b" ".join(bare.split()))
 
 
 def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
