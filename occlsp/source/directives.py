@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from occlsp.source.heads import IDENTIFIER
 from occlsp.source.mask import blank_comments
@@ -21,8 +21,7 @@ _FALSE = re.compile(r"\(*\s*(?:0+|false|!\s*1)\s*\)*")
 _TRUE = re.compile(r"\(*\s*(?:[1-9][0-9]*|true|!\s*0)\s*\)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(NamedTuple):
     """One directive: its name, and its logical line from `#` to before the line end."""
 
     name: bytes

@@ -47,7 +47,7 @@ class StaticScope:
     ) -> None:
         self.view = view
         self.at = at
-        self.scope = tuple(part for part in scope if part)
+        self.scope = tuple(filter(None, scope))
         self.template = template or {}
         self.variables = variables or {}
         self.budget = budget or Budget()

@@ -241,7 +241,7 @@ class Scanner:
         self.checkpoint(offset)
 
     def checkpoint(self, offset: int) -> None:
-        if self.too_deep or not all(group.is_settled for group in self.groups):
+        if self.too_deep or (self.groups and not all(g.is_settled for g in self.groups)):
             return
         here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
         if self.stop is not None and self.stop(offset, here):

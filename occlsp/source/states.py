@@ -12,7 +12,10 @@ Conditions = tuple[Condition, ...]
 class Scope:
     """A region in braces; `parent` chains to the root."""
 
-    __slots__ = ("closed", "declaration", "heads", "kind", "names", "opening", "parent", "twins")
+    __slots__ = (
+        *("closed", "declaration", "heads", "holds_declarations", "kind", "names", "opening"),
+        *("parent", "twins"),
+    )
 
     def __init__(
         self,
@@ -23,6 +26,8 @@ class Scope:
         opening: int,
     ) -> None:
         self.kind = kind
+        self.holds_declarations = kind in ("root", "namespace", "linkage", "class")
+        """Whether it is no function body and no initialiser."""
         self.parent = parent
         self.names = names
         """Of all enclosing namespaces and classes, its own included."""
@@ -32,11 +37,6 @@ class Scope:
         self.opening = opening
         self.closed = False
         self.twins: list[Scope] = []
-
-    @property
-    def holds_declarations(self) -> bool:
-        """Whether it is no function body and no initialiser."""
-        return self.kind in ("root", "namespace", "linkage", "class")
 
     def same_as(self, other: Scope | None) -> bool:
         """Whether scanning goes on alike from both."""
