@@ -37,6 +37,8 @@ SETTLE = 0.3
 """Seconds that news are waited for: a build writes many files."""
 SHOWN_AFTER = 0.5
 """Seconds that work may take before progress is shown for it."""
+MUCH = 5_000
+"""Entries of reports that are not to be looked through for garbage again and again."""
 SCAN = "occlsp.server.scan"
 T = TypeVar("T")
 
@@ -192,7 +194,8 @@ class Background:
             folder.take_scanned(entries, page.gone)
             facts.update({scanned.path: scanned.facts for scanned in page.files})
             gone += page.gone
-            await self._taken()
+            if due.everything:
+                await self._kept()
             work.report(f"{len(facts)} files", page.done)
             if page.left_out:
                 log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
@@ -234,15 +237,17 @@ class Background:
             for read in page.reports:
                 folder.stamps[read.path] = read.stamp
                 came[read.path] = _joined(None if read.is_first else came.get(read.path), read)
-            await self._taken()
+            if sum(len(report.entries) for report in came.values()) > MUCH:
+                await self._kept()
         await folder.take_many_reports(came, gone)
         self._session.refresh.news()
 
-    async def _taken(self) -> None:
-        """A page is taken in: lets the loop do what waits, and then looks for garbage in it."""
+    async def _kept(self) -> None:
+        """A page of much is taken in, which stays: lets the loop do what waits, before and after
+        garbage is looked for in it."""
         await asyncio.sleep(0)
         self._server.turns.label = "collecting garbage"
-        garbage.collect()
+        garbage.keep()
         await asyncio.sleep(0)
 
     async def _ask_for_gpus(self) -> None:

@@ -311,6 +311,35 @@ class Included:
         )
 
 
+class _Names:
+    """Declarations in view by name. Macros ask for theirs here, and not in the view, which is made
+    anew with each edit: a cycle of references would keep it until garbage is looked for."""
+
+    def __init__(self, included: Included, own: Sequence[FileIndex]) -> None:
+        self._included = included
+        self._own = own
+        self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
+
+    def definitions(self, name: str) -> list[Definition]:
+        """The definitions of a macro, whether they are active or not."""
+        return self.found("defines", name, Definition)
+
+    def found(self, table: str, name: str, make: Callable[..., object]) -> list:  # type: ignore[type-arg]
+        """All declarations of a name in a table, each with its path as `make` takes the two."""
+        key = (table, name)
+        found = self._cached.get(key)
+        if found is None:
+            found = self._included.found(table, name)
+            for index in self._own:
+                own = getattr(index, table).get(name)
+                if own:
+                    found = [*found, *((index.path, item) for item in own)]
+            if make is not _pair:
+                found = [make(*item) for item in found]
+            self._cached[key] = found
+        return found
+
+
 class View:
     """The indexes that a file sees, in the order of inclusion, its own last."""
 
@@ -325,7 +354,8 @@ class View:
         self.path = path
         self.indexes = tuple(indexes)
         self.included = included or Included(self.indexes[:-1])
-        self.macros = Macros(self._definitions, predefined)
+        self._names = _Names(self.included, self.indexes[-1:])
+        self.macros = Macros(self._names.definitions, predefined)
         self.is_workspace_kernel = workspace_kernels
         self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
         self.evaluating: set[tuple[str, int]] = set()
@@ -344,30 +374,13 @@ class View:
 
     def defines(self, name: str) -> list[Definition]:
         """The definitions of a macro in view, whether they are active or not."""
-        return self._definitions(name)
-
-    def _definitions(self, name: str) -> list[Definition]:
-        return self._found("defines", name, Definition)
-
-    def _found(self, table: str, name: str, make: Callable[..., object]) -> list:  # type: ignore[type-arg]
-        key = (table, name)
-        found = self._cached.get(key)
-        if found is None:
-            found = self.included.found(table, name)
-            for index in self.indexes[-1:]:
-                own = getattr(index, table).get(name)
-                if own:
-                    found = [*found, *((index.path, item) for item in own)]
-            if make is not _pair:
-                found = [make(*item) for item in found]
-            self._cached[key] = found
-        return found
+        return self._names.definitions(name)
 
     def assigns_argument(self, name: str) -> bool:
         """Whether a macro of this name gives what it is handed a value."""
         return any(
             assigns_parameter(item.define.parameters, item.define.body.text)
-            for item in self._definitions(name)
+            for item in self.defines(name)
             if item.define.parameters
         )
 
@@ -381,11 +394,11 @@ class View:
 
     def aliases(self, name: str) -> list[tuple[str, TypeAlias]]:
         """Type aliases of this name."""
-        return self._found("aliases", name, _pair)
+        return self._names.found("aliases", name, _pair)
 
     def kernels(self, name: str) -> list[tuple[str, RawKernel]]:
         """Kernels of this name in view."""
-        return self._found("kernels", name, _pair)
+        return self._names.found("kernels", name, _pair)
 
     def is_kernel(self, name: str) -> bool:
         """Whether a kernel of this (last) name is in view or in the workspace."""
@@ -405,7 +418,7 @@ class View:
         if found is None:
             found = [
                 (path, item)
-                for path, item in self._found(table, name, _pair)
+                for path, item in self._names.found(table, name, _pair)
                 if not item.conditions or self.macros.active(item.conditions, path) is not False
             ]
             self._cached[key] = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -38,21 +38,35 @@ class Clock:
             act()
 
 
-def test_garbage_goes_in_the_silence_after_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     monkeypatch.setattr("time.monotonic", lambda: clock.now)
-    silence = garbage.Silence(clock.later)
     gc.disable()
+    yield clock
+    gc.enable()
+
+
+def test_garbage_goes_in_the_silence_after_a_message(clock: Clock) -> None:
+    silence = garbage.Silence(clock.later)
     ring = weakref.ref(Ring())
-    try:
+    silence.broken()
+    clock.go_on(0.9)
+    silence.broken()
+    clock.go_on(0.9)
+    assert ring() is not None, "the client has just spoken"
+    clock.go_on(0.2)
+    assert ring() is None
+    assert clock.waiting == [], "one pass is enough until the client speaks again"
+
+
+def test_garbage_of_a_client_that_is_never_silent_goes_too(clock: Clock) -> None:
+    silence = garbage.Silence(clock.later)
+    ring = weakref.ref(Ring())
+    for _ in range(garbage.MOST):
         silence.broken()
-        clock.go_on(0.9)
-        silence.broken()
-        clock.go_on(0.9)
-        assert ring() is not None, "the client has just spoken"
-        clock.go_on(0.2)
-        assert ring() is None
-        assert clock.waiting == [], "one pass is enough until the client speaks again"
-    finally:
-        gc.unfreeze()
-        gc.enable()
+        clock.go_on(0.1)
+    clock.go_on(0.9)
+    silence.broken()
+    clock.go_on(0.1)
+    assert ring() is None
