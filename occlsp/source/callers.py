@@ -20,9 +20,18 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.passing import callables
 from occlsp.source.resolve import parameter_value
 from occlsp.source.reuse import KeptCalls, Reuse
-from occlsp.source.sites import Call, Site, occurrences, read_site
+from occlsp.source.sites import (
+    Call,
+    Site,
+    calls_of_parameter,
+    handed_to,
+    is_launched,
+    occurrences,
+    read_site,
+)
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
@@ -163,24 +172,38 @@ class Callers:
         if function.name in names.in_macros:
             return None
         arity = _arity(function)
-        rivals = [f for f in names.functions.get(function.name, ()) if f != function]
+        kernels = {kernel.body for kernel in syntax.kernels if kernel.name == function.name}
+        rivals = [
+            f
+            for f in names.functions.get(function.name, ())
+            if f != function and f.body not in kernels
+        ]
         if any(_arity(other)[1] >= arity[0] and _arity(other)[0] <= arity[1] for other in rivals):
             return None
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
         name = function.name.encode()
         for start in occurrences(syntax.code, name):
-            site = read_site(syntax.code, start, start + len(name))
+            end = start + len(name)
+            if kernels and is_launched(syntax.code, end):
+                if function.body in kernels:
+                    return None
+                continue  # a kernel of the same name
+            site = read_site(syntax.code, start, end, origin.view)
             inside = syntax.function_at(start)
             if inside is None or start < syntax.functions[inside].body.start:
                 given = self.instantiation(origin, start, site)
                 if given is not None:
                     found.append(given)
                 continue
-            if site is None:
+            called = (inside, [site]) if site is not None else self.handed(origin, start)
+            if called is None or not all(one.is_counted for one in called[1]):
                 return None  # its address is taken: anybody may call it
-            if arity[0] <= len(site.arguments) <= arity[1]:
-                sites.setdefault(inside, []).append(site)
+            sites.setdefault(called[0], []).extend(
+                one
+                for one in called[1]
+                if arity[0] <= len(one.arguments) <= arity[1] and one not in sites[called[0]]
+            )
         for inside, together in sites.items():
             if syntax.functions[inside] is function:
                 return None
@@ -194,12 +217,22 @@ class Callers:
                     return None  # in text that is active, but was not come by
         return found
 
+    def handed(self, origin: Origin, start: int) -> tuple[int, list[Site]] | None:
+        """The calls by a template that the function whose name stands there is handed to."""
+        handed = handed_to(origin.syntax.code, start)
+        if handed is None:
+            return None
+        named = self.names(origin).functions.get(handed.callee, ())
+        found = calls_of_parameter(origin.syntax.code, named, handed)
+        return None if found is None else (origin.syntax.functions.index(found[0]), found[1])
+
     def evaluated(self, origin: Origin, index: int, name: str) -> dict[int, Call] | None:
         """The calls in one function by where they stand; None where it cannot be followed."""
         reuse = self.reuse if self.reuse and self.reuse.path == origin.path else None
-        key = (origin.path, index, "" if reuse is not None else name)
+        launching = self.names(origin).launching
+        key = (origin.path, index, "" if reuse is not None and name in launching else name)
         if key not in self.evaluations:
-            wanted = self.names(origin).launching | {name}
+            wanted = launching | {name} | callables(origin.syntax.functions[index])
             given = self.bindings(origin, index)
             kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None
             if kept is None:
@@ -237,7 +270,7 @@ class Callers:
         for match in re.compile(rb"\b(?:" + pattern + rb")\b").finditer(
             syntax.code, *function.body
         ):
-            site = read_site(syntax.code, *match.span())
+            site = read_site(syntax.code, *match.span(), origin.view)
             if site is not None:
                 callee = match.group().decode()
                 decides[callee] = parameters = self.decides(origin, callee)

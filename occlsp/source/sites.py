@@ -1,19 +1,24 @@
-"""Calls as they are written, and what their arguments can be."""
+"""Calls as they are written, and what their arguments can be.
+
+A function is called by its name, or by another that it is handed to.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from occlsp.source.expansion import arguments_end
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.moving import Move
 from occlsp.source.names import Binding
-from occlsp.source.syntax import Expr
+from occlsp.source.passing import callables
+from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
 from occlsp.source.type_syntax import template_arguments
 from occlsp.source.values import Abstract
+from occlsp.source.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +45,31 @@ class Site:
     template: tuple[str, ...]
     arguments: tuple[Expr, ...]
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is to be seen how many arguments there are: none is a pack."""
+        return not any(argument.text.endswith("...") for argument in self.arguments)
 
-def read_site(code: bytes, start: int, end: int) -> Site | None:
-    """The call whose name stands from `start` to `end`; None where it is not called there."""
-    ahead = code[end : end + 2000].decode("latin-1")
+
+_AHEAD = 2_000
+_LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
+_LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
+_LONE = re.compile(rb"[(,]\s*&?\s*\Z")
+_BRACKETS = re.compile(rb"[()\[\]{};,]")
+
+
+def is_launched(code: bytes, end: int) -> bool:
+    """Whether the name that ends there is a kernel's, which is launched."""
+    return _LAUNCHED.match(code, end, end + _AHEAD) is not None
+
+
+def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Site | None:
+    """The call whose name stands from `start` to `end`; None where it is not called there.
+
+    With a view, `benchmark(times, f, a, b)` is a call of `f` with a and b where `benchmark` calls
+    what it is handed with all that follows.
+    """
+    ahead = code[end : end + _AHEAD].decode("latin-1")
     template: tuple[str, ...] = ()
     position = end
     if ahead.lstrip().startswith("<"):
@@ -57,16 +83,85 @@ def read_site(code: bytes, start: int, end: int) -> Site | None:
         position = end + tokens[found[1]].start
     close = arguments_end(code, position)
     if close == position:
-        return None
+        return _forwarded(code, Span(start, position), template, view) if view else None
     opening = code.index(b"(", position) + 1
-    inside = code[opening : close - 1].decode("latin-1")
+    return Site(start, Span(start, close), template, _arguments(code, opening, close - 1))
+
+
+def _arguments(code: bytes, start: int, end: int) -> tuple[Expr, ...]:
+    inside = code[start:end].decode("latin-1")
     arguments = []
     for part in split_arguments(tokenize(inside)):
         if part:
             first, last = part[0].start, part[-1].start + len(part[-1].text)
-            span = Span(opening + first, opening + last)
-            arguments.append(Expr(inside[first:last], span))
-    return Site(start, Span(start, close), template, tuple(arguments))
+            arguments.append(Expr(inside[first:last], Span(start + first, start + last)))
+    return tuple(arguments)
+
+
+def _forwarded(code: bytes, name: Span, template: tuple[str, ...], view: View) -> Site | None:
+    handed = handed_to(code, name.start)
+    if handed is None or view.forwarder(handed.callee) != handed.position:
+        return None
+    end = arguments_end(code, handed.opening) - 1
+    comma = re.compile(rb"\s*[,)]").match(code, name.end)
+    if end <= name.end or comma is None:
+        return None
+    return Site(name.start, name, template, _arguments(code, min(comma.end(), end), end))
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A function's name as an argument: of which call, and which argument."""
+
+    callee: str
+    position: int
+    opening: int
+    """Offset of the call's bracket."""
+
+
+def handed_to(code: bytes, start: int) -> Handed | None:
+    """The call that what stands at `start` is an argument of; None where it is none by itself."""
+    floor = max(0, start - _AHEAD)
+    before = code[floor:start]
+    if _LONE.search(before) is None:
+        return None
+    position = depth = 0
+    for match in reversed(list(_BRACKETS.finditer(before))):
+        text = match.group()
+        if text in b")]}":
+            depth += 1
+        elif depth > 0:
+            depth -= text in b"([{"
+        elif text == b",":
+            position += 1
+        elif text == b"(":
+            called = _LAST_WORD.search(before, max(0, match.start() - 80), match.start())
+            opening = floor + match.start()
+            return Handed(called[1].decode(), position, opening) if called is not None else None
+        else:
+            return None
+    return None
+
+
+def calls_of_parameter(
+    code: bytes, named: Sequence[Function], handed: Handed
+) -> tuple[Function, list[Site]] | None:
+    """Where a template calls the function that it is handed: the template, and its calls.
+
+    None where that is not known: none of the file's functions is meant for certain, or it does
+    anything else with what it is handed.
+    """
+    if len(named) != 1:
+        return None
+    function = named[0]
+    parameter = function.parameters[handed.position : handed.position + 1]
+    if not parameter or parameter[0].name not in callables(function):
+        return None
+    name = parameter[0].name.encode()
+    places = re.compile(rb"\b" + name + rb"\b").finditer(code, *function.body)
+    found = [read_site(code, *place.span()) for place in places]
+    sites = [site for site in found if site is not None and site.is_counted]
+    return (function, sites) if sites and len(sites) == len(found) else None
 
 
 _WORD_BYTE = re.compile(rb"[0-9A-Za-z_]")

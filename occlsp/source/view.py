@@ -15,6 +15,7 @@ from occlsp.source.facts import TemplateParameter
 from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.passing import forwarded
 from occlsp.source.relevance import assigns_parameter
 from occlsp.source.syntax import (
     Condition,
@@ -57,6 +58,8 @@ class Callable_:  # noqa: N801 -- a function that evaluation can call
     function: Function
     body: str | None
     returns: str = "auto"
+    forwards: int | None = None
+    """The parameter that it only calls, with all that follow it: `f(std::forward<A>(a)...)`."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -114,6 +117,8 @@ class FileIndex:
             parts += (constant.name, *constant.scope, constant.type, value, *_texts(constant))
         for name, found in self.functions.items():
             for item in found:
+                if item.forwards is not None:
+                    parts += (name, str(item.forwards))
                 if item.body is not None:
                     parts += (name, item.body, *(p.type for p in item.function.parameters))
         for aliases in self.aliases.values():
@@ -135,7 +140,7 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
         returns = _returned(head, function.name) if body else "auto"
         if returns in NOT_VALUES:
             body = None
-        made = Callable_(function, body, returns)
+        made = Callable_(function, body, returns, forwarded(function, masked))
         functions.setdefault(function.name, []).append(made)
     return FileIndex(
         path,
@@ -423,6 +428,11 @@ class View:
             ]
             self._cached[key] = found
         return found
+
+    def forwarder(self, name: str) -> int | None:
+        """The parameter that all functions of a name only call with what follows it, if so."""
+        found = {item.forwards for _, item in self.functions(name)}
+        return found.pop() if len(found) == 1 else None
 
     @cached_property
     def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
