@@ -51,7 +51,8 @@ class Site:
         return not any(argument.text.endswith("...") for argument in self.arguments)
 
 
-_AHEAD = 2_000
+_NEAR, _AHEAD = 256, 2_000
+"""Bytes behind a name in which its template arguments are looked for."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
 _LONE = re.compile(rb"[(,]\s*&?\s*\Z")
@@ -69,17 +70,17 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
     With a view, `benchmark(times, f, a, b)` is a call of `f` with a and b where `benchmark` calls
     what it is handed with all that follows.
     """
-    ahead = code[end : end + _AHEAD].decode("latin-1")
     template: tuple[str, ...] = ()
     position = end
-    if ahead.lstrip().startswith("<"):
-        tokens = tokenize(ahead)
-        found = template_arguments(tokens, 0)
-        if found is None:
+    if code[end : end + _NEAR].lstrip().startswith(b"<"):
+        for length in (_NEAR, _AHEAD):
+            tokens = tokenize(code[end : end + length].decode("latin-1"))
+            found = template_arguments(tokens, 0)
+            if found is not None and found[1] < len(tokens) - 1:
+                break
+        if found is None or found[1] >= len(tokens):
             return None
         template = found[0]
-        if found[1] >= len(tokens):
-            return None
         position = end + tokens[found[1]].start
     close = arguments_end(code, position)
     if close == position:
