@@ -9,9 +9,9 @@ from pathlib import Path
 
 from occlsp.source.facts import FileFacts, Kernel, SourceError
 from occlsp.source.local_facts import LocalFacts
-from occlsp.source.parse import Parsed
+from occlsp.source.parse import Parsed, alias_names
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.view import FileIndex
+from occlsp.source.view import FileIndex, called_names, index_file
 
 MAX_FILE = 16 << 20
 """Bytes: a larger file is no source that anybody wrote."""
@@ -55,10 +55,26 @@ class Entry:
     errors: tuple[SourceError, ...] = ()
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
-    calls: frozenset[str] = frozenset()
-    """Names of functions that it may call, where its text was dropped."""
+    calls: bytes = b""
+    """Names of functions that it may call, a zero around each, where its text was dropped."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
+
+
+def parsed_entry(
+    path: str, syntax: FileSyntax, digest: bytes, aliases: frozenset[str] = frozenset()
+) -> Entry:
+    """What to keep of a parsed file."""
+    index = index_file(path, syntax)
+    return Entry(
+        digest,
+        index,
+        tuple(include.target for include in syntax.includes),
+        alias_names(syntax),
+        syntax,
+        index.exports(),
+        aliases=aliases,
+    )
 
 
 class KernelNames:
@@ -81,7 +97,16 @@ def may_call(file: Entry, name: str) -> bool:
     """Whether a file may call a function of this name."""
     if file.syntax is not None:
         return name.encode() in file.syntax.code
-    return name in file.calls
+    return b"\0%b\0" % name.encode() in file.calls
+
+
+def drop_text(file: Entry) -> None:
+    """Keeps of a file's text only what it may call."""
+    if file.syntax is not None:
+        names = sorted(name.encode() for name in called_names(file.syntax))
+        file.calls = b"\0%b\0" % b"\0".join(names)
+    file.syntax = None
+    file.parsed = None
 
 
 def means(written: str, kernel: Kernel) -> bool:

@@ -1,20 +1,26 @@
 """Scans folders for CUDA sources, over the cores that there are.
 
-Workers parse and evaluate; what they hand back is small (no texts) and goes into one
-`Workspace`, which joins what only the whole knows: instantiations, callers, launches elsewhere.
+First every file is parsed, once, whoever includes it; then each source is evaluated with all of
+them in view. What processes send to another is small (no texts) and goes into one `Workspace`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
-from occlsp.source.entries import MAX_FILE, Entry
+from occlsp.source.crew import Crew, cores
+from occlsp.source.entries import MAX_FILE, Entry, drop_text, parsed_entry
+from occlsp.source.facts import SourceError
+from occlsp.source.local_facts import LocalFacts
+from occlsp.source.parse import parse
 from occlsp.source.workspace import Workspace
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
@@ -32,7 +38,8 @@ _STANDARD = frozenset(
     )
 )
 MAX_FILES = 50_000
-CHUNK = 12
+MAX_KEPT = 4 << 20
+"""Bytes of the texts that are kept from parsing to evaluation; others are read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,9 @@ def scan_folder(
 ) -> Iterator[Scanned]:
     """Reads every CUDA source below `paths`; yields each as it is done, headers entered too.
 
-    `jobs` processes (default: the cores there are); 1 works in this process.
+    `jobs` processes (default: the cores there are), this one among them. First each file is
+    parsed, once, then each source is evaluated with all of them in view: so how many processes
+    work on it makes no difference to what is found.
     """
     files: list[str] = []
     for path, error in source_files(paths):
@@ -115,70 +124,113 @@ def scan_folder(
             files.append(path)
         else:
             yield Scanned(path, None, error)
-    known = [*files, *islice(includable_files(paths), MAX_FILES)]
-    settings = (root, tuple(include_dirs), dict(defines or {}), known)
-    workers = min(jobs or _cores(), max(1, len(files) // CHUNK))
-    chunks = [files[start : start + CHUNK] for start in range(0, len(files), CHUNK)]
-    if workers <= 1:
-        _start(*settings)
-        for chunk in chunks:
-            yield from _read(chunk)
-        return
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_start, initargs=settings
-    ) as pool:
-        seen: set[str] = set()
-        for found in pool.map(_read, chunks):
-            for item in found:
-                if item.is_source or item.path not in seen:
-                    seen.add(item.path)
-                    yield item
-
-
-def _cores() -> int:
+    workspace = Workspace(root, include_dirs, defines)
+    workspace.add_known([*files, *islice(includable_files(paths), MAX_FILES)])
+    processes = jobs or cores()
+    errors = dict(_parse_all(workspace, files, processes))
+    sources = [path for path in files if path not in errors]
+    for path, error in errors.items():
+        yield Scanned(path, None, error)
+    evaluated: dict[int, Evaluated | str] = {}
+    following = 0
+    gc.freeze()  # what the children share stays as it is
     try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+        for index, found in Crew(partial(_evaluated, workspace), processes).run(sources):
+            evaluated[index] = found
+            while following in evaluated:
+                yield _scanned(workspace, sources[following], evaluated.pop(following))
+                following += 1
+    finally:
+        gc.unfreeze()
+    for path in sorted(workspace.loaded() - set(files)):
+        yield Scanned(path, workspace.entry(path, evaluate=False), is_source=False)
 
 
-_worker: Workspace | None = None
-_sent: set[str] = set()
+def _parse_all(
+    workspace: Workspace, files: Sequence[str], processes: int
+) -> Iterator[tuple[str, str]]:
+    """Enters sources with all that they include; yields those that cannot be read, and why."""
+    tasks = [Task(path) for path in files]
+    sources = set(files)
+    is_repeated = False
+    kept = 0
+    while tasks:
+        found: dict[int, Entry | str | None] = {}
+        for index, read in Crew(_parsed, processes, _without_text).run(tasks):
+            if isinstance(read, Entry) and read.syntax is not None:
+                kept += len(read.syntax.text)
+                if kept > MAX_KEPT or tasks[index].path not in sources:
+                    drop_text(read)
+            found[index] = read
+        for index, task in enumerate(tasks):
+            read = found[index]
+            if isinstance(read, Entry):
+                workspace.enter(task.path, read, is_source=task.path in sources)
+            elif task.path in sources and isinstance(read, str):
+                yield task.path, read
+            elif not task.aliases:
+                workspace.miss(task.path)
+        tasks = [Task(path) for path in workspace.not_entered()]
+        if not tasks and not is_repeated:
+            is_repeated = True
+            tasks = [Task(path, names) for path, names in workspace.aliased().items()]
 
 
-def _start(
-    root: str | None, include_dirs: Sequence[str], defines: dict[str, str], known: list[str]
-) -> None:
-    """A worker's own workspace: it knows where the others' files are, and reads what it needs."""
-    global _worker
-    _worker = Workspace(root, include_dirs, defines)
-    _worker.add_known(known)
-    _sent.clear()
+class Task(NamedTuple):
+    """A file to be parsed, and the macros that it sees for `__global__`."""
+
+    path: str
+    aliases: frozenset[str] = frozenset()
 
 
-def _read(paths: list[str]) -> list[Scanned]:
-    assert _worker is not None
-    found: list[Scanned] = []
-    for path in paths:
-        try:
-            text = Path(path).read_bytes()
-        except OSError as error:
-            found.append(Scanned(path, None, f"cannot be read: {error.strerror}"))
-            continue
-        if len(text) > MAX_FILE:
-            found.append(Scanned(path, None, f"is larger than {MAX_FILE >> 20} MiB: not read"))
-            continue
-        try:
-            _worker.update(path, text, is_open=False)
-            found.append(Scanned(path, _worker.entry(path)))
-        except Exception as error:  # a fault in one file costs that one
-            why = f"cannot be analysed ({type(error).__name__}: {error})"
-            found.append(Scanned(path, None, why))
-    sources = {item.path for item in found}
-    for path in _worker.loaded() - _sent - sources:
-        found.append(Scanned(path, _worker.entry(path, evaluate=False), is_source=False))
-        _sent.add(path)
-    return found
+def _parsed(task: Task) -> Entry | str | None:
+    """A file as it is parsed; why it cannot be read, or None where there is nothing to read."""
+    try:
+        text = Path(task.path).read_bytes()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if len(text) > MAX_FILE:
+        return f"is larger than {MAX_FILE >> 20} MiB: not read"
+    if task.aliases and not any(name.encode() in text for name in task.aliases):
+        return None
+    try:
+        syntax = parse(text, aliases=task.aliases)
+        digest = blake2b(text, digest_size=16).digest()
+        entry = parsed_entry(task.path, syntax, digest, task.aliases)
+    except Exception as error:  # a fault in one file costs that one
+        return _why(error)
+    return entry
+
+
+def _without_text(read: Entry | str | None) -> Entry | str | None:
+    if isinstance(read, Entry):
+        drop_text(read)
+    return read
+
+
+def _why(error: Exception) -> str:
+    return f"cannot be analysed ({type(error).__name__}: {error})"
+
+
+Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
+"""A file's facts, the state of what they follow from, and its errors."""
+
+
+def _evaluated(workspace: Workspace, path: str) -> Evaluated | str:
+    try:
+        local = workspace.local(path)
+        entry = workspace.entry(path, evaluate=False)
+    except Exception as error:  # a fault in one file costs that one
+        return _why(error)
+    return local, entry.local_key, entry.errors
+
+
+def _scanned(workspace: Workspace, path: str, found: Evaluated | str) -> Scanned:
+    if isinstance(found, str):
+        return Scanned(path, None, found)
+    entry = workspace.entry(path, evaluate=False)
+    entry.local, entry.local_key, entry.errors = found
+    return Scanned(path, entry)
 
 
 def scanned_workspace(
@@ -196,4 +248,5 @@ def scanned_workspace(
             workspace.adopt(item.path, item.entry, is_source=item.is_source)
         elif item.error is not None:
             errors[item.path] = item.error
+    workspace.settle()
     return workspace, errors

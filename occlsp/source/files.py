@@ -1,0 +1,263 @@
+"""The files of a workspace: their declarations, and which of them each includes.
+
+Texts of files that are not open are dropped once they are read: what stays is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+from occlsp.source.entries import Entry, KernelNames, drop_text, is_file, parsed_entry, read_file
+from occlsp.source.includes import IncludeResolver
+from occlsp.source.parse import parse, reparse
+from occlsp.source.syntax import FileSyntax
+from occlsp.source.view import View
+
+MAX_CLOSURE = 1_500
+"""Files that one file's includes are followed to."""
+
+
+class Files:
+    """Sources by path, with what each includes. See `occlsp.source.workspace.Workspace`."""
+
+    def __init__(
+        self,
+        root: str | None = None,
+        include_dirs: Sequence[str] = (),
+        defines: Mapping[str, str] | None = None,
+        reader: Callable[[str], bytes | None] | None = read_file,
+    ) -> None:
+        self.root = root
+        self.include_dirs = tuple(include_dirs)
+        self.defines = dict(defines or {})
+        self._reader = reader
+        self._files: dict[str, Entry] = {}
+        self._given: set[str] = set()
+        self._missing: set[str] = set()
+        self._version = 0
+        self._graph = 0
+        self._resolver = self._new_resolver()
+        self._views: dict[str, tuple[bytes, View, KernelNames]] = {}
+        self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        self._kernel_files: dict[str, set[str]] = {}
+        """Kernel name → the files that declare one."""
+        self._mentioning: dict[str, set[str]] = {}
+        """Kernel name → the files that may launch one, set its attributes or instantiate it."""
+        self._order: dict[str, int] = {}
+        """File → its place among all, by when it came."""
+        self._came = 0
+
+    def _new_resolver(self) -> IncludeResolver:
+        exists = is_file if self._reader is not None else (lambda path: False)
+        return IncludeResolver(self.root, self.include_dirs, exists)
+
+    # Files
+
+    def paths(self) -> list[str]:
+        """The files that were given, sorted."""
+        return sorted(self._given)
+
+    def add_known(self, paths: Iterable[str]) -> None:
+        """Files of the workspace that includes may mean, though nobody gave their text yet."""
+        for path in paths:
+            self._resolver.add(path)
+
+    def update(self, path: str, text: bytes, *, is_open: bool = True) -> None:
+        """Gives a file's text. `is_open`: keep what is needed to answer edits quickly."""
+        digest = blake2b(text, digest_size=16).digest()
+        self._given.add(path)
+        old = self._files.get(path)
+        if old is not None and old.digest == digest and (old.syntax is not None or not is_open):
+            old.is_open = is_open
+            return
+        self._missing.discard(path)
+        self._resolver.add(path)
+        self._store(path, text, digest, is_open=is_open)
+
+    def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> Entry:
+        old = self._files.get(path)
+        aliases = old.aliases if old is not None else frozenset()
+        parsed = reparse(old.parsed if old is not None else None, text, aliases=aliases)
+        file = parsed_entry(path, parsed.syntax, digest, aliases)
+        file.is_open = is_open
+        file.parsed = parsed if is_open else None
+        if old is not None:
+            file.local, file.local_key = old.local, old.local_key
+            file.local_version = old.local_version
+        if old is not None and old.targets != file.targets:
+            self._graph += 1
+        self._put(path, file)
+        self._version += 1
+        wanted = self._aliases(path)
+        if wanted != aliases and wanted and any(name.encode() in text for name in wanted):
+            again = parsed_entry(path, parse(text, aliases=wanted), digest, wanted)
+            file.aliases, file.syntax = wanted, again.syntax
+            self._forget_kernels(path)
+            file.index, file.exports = again.index, again.exports
+            self._put(path, file)
+        return file
+
+    def loaded(self) -> set[str]:
+        """All files in view: those that were given, and those that they include."""
+        return set(self._files)
+
+    def adopt(self, path: str, entry: Entry, *, is_source: bool = True) -> None:
+        """Takes over what another process read."""
+        if is_source or path not in self._files:
+            self._resolver.add(path)
+            self.enter(path, entry, is_source=is_source)
+
+    def enter(self, path: str, entry: Entry, *, is_source: bool) -> None:
+        """Takes in a file as it is, in the place of what is known of it."""
+        if is_source:
+            self._given.add(path)
+        self._put(path, entry)
+        self._graph += 1
+        self._version += 1
+
+    def _put(self, path: str, entry: Entry) -> None:
+        self._forget_kernels(path)
+        self._files[path] = entry
+        if path not in self._order:
+            self._came += 1
+            self._order[path] = self._came
+        for name in entry.index.kernels:
+            self._kernel_files.setdefault(name, set()).add(path)
+        for name in entry.index.mentions:
+            self._mentioning.setdefault(name, set()).add(path)
+
+    def _forget_kernels(self, path: str) -> None:
+        old = self._files.get(path)
+        if old is None:
+            return
+        for name in old.index.kernels:
+            self._kernel_files.get(name, set()).discard(path)
+        for name in old.index.mentions:
+            self._mentioning.get(name, set()).discard(path)
+
+    def remove(self, path: str) -> None:
+        """Forgets a file."""
+        self._given.discard(path)
+        self._forget_kernels(path)
+        self._order.pop(path, None)
+        if self._files.pop(path, None) is not None:
+            self._resolver.remove(path)
+            self._views.pop(path, None)
+            self._graph += 1
+            self._version += 1
+
+    def close(self, path: str) -> None:
+        """The file is not edited any more: its text need not be kept."""
+        file = self._files.get(path)
+        if file is not None:
+            file.is_open = False
+            self._slim(path, file)
+
+    def _slim(self, path: str, file: Entry) -> None:
+        if not file.is_open and self._reader is not None:
+            drop_text(file)
+            if file.local is not None:
+                file.local.memory = None
+            self._views.pop(path, None)
+
+    def _load(self, path: str) -> Entry | None:
+        """A file by path, read from disk where it was never given."""
+        file = self._files.get(path)
+        if file is not None or self._reader is None or path in self._missing:
+            return file
+        text = self._reader(path)
+        if text is None:
+            self._missing.add(path)
+            return None
+        file = self._store(path, text, blake2b(text, digest_size=16).digest(), is_open=False)
+        self._slim(path, file)
+        return file
+
+    def _syntax(self, path: str, file: Entry) -> FileSyntax | None:
+        if file.syntax is None and self._reader is not None:
+            text = self._reader(path)
+            if text is None:
+                return None
+            digest = blake2b(text, digest_size=16).digest()
+            if digest != file.digest:
+                file = self._store(path, text, digest, is_open=file.is_open)
+            else:
+                file.syntax = parse(text, aliases=file.aliases)
+        return file.syntax
+
+    # Includes
+
+    def includes(self, path: str) -> tuple[str, ...]:
+        """The files that a file includes directly, as far as they are in view."""
+        file = self._files.get(path)
+        if file is None:
+            return ()
+        if file.resolved_at != self._resolver.generation:
+            found = (self._resolver.resolve(target, path) for target in file.targets)
+            file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
+            file.resolved_at = self._resolver.generation
+        return file.resolved
+
+    def closure(self, path: str) -> tuple[str, ...]:
+        """A file and all that it includes, in the order in which a compiler reads them."""
+        kept = self._closures.get(path)
+        state = (self._graph, self._resolver.generation)
+        if kept is not None and kept[0] == state:
+            return kept[1]
+        order: list[str] = []
+        seen = {path}
+        stack = [(path, iter(self.includes(path)))]
+        while stack:
+            current, following = stack[-1]
+            for other in following:
+                if other not in seen and len(seen) < MAX_CLOSURE:
+                    seen.add(other)
+                    if self._load(other) is not None:
+                        stack.append((other, iter(self.includes(other))))
+                        break
+            else:
+                stack.pop()
+                order.append(current)
+        found = tuple(order)
+        self._closures[path] = (state, found)
+        return found
+
+    def not_entered(self) -> list[str]:
+        """Files that others include and that nobody read yet."""
+        found = {other for path in list(self._files) for other in self.includes(path)}
+        return sorted(found - self._files.keys() - self._missing)
+
+    def miss(self, path: str) -> None:
+        """Takes in that a file cannot be read."""
+        self._missing.add(path)
+
+    def aliased(self) -> dict[str, frozenset[str]]:
+        """The macros for `__global__` that files see, where they were not known as they were read;
+        all that is included has been entered."""
+        seen: dict[str, set[str]] = {}
+        including: dict[str, list[str]] = {}
+        for path in self._files:
+            for other in self.includes(path):
+                including.setdefault(other, []).append(path)
+        for path, file in self._files.items():
+            pending, reached = [path] if file.alias_names else [], {path}
+            while pending:
+                for other in including.get(pending.pop(), ()):
+                    if other not in reached:
+                        reached.add(other)
+                        pending.append(other)
+                        seen.setdefault(other, set()).update(file.alias_names)
+        return {
+            path: frozenset(names)
+            for path, names in seen.items()
+            if self._files[path].aliases != names
+        }
+
+    def _aliases(self, path: str) -> frozenset[str]:
+        """Macros for `__global__` that a file sees."""
+        names: set[str] = set()
+        for other in self.closure(path):
+            if other != path:
+                names |= self._files[other].alias_names
+        return frozenset(names)
