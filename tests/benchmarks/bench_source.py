@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import re
 import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from occlsp.source.scanning import scan_folder, scanned_workspace, source_files
 from occlsp.source.workspace import Workspace
 
 ROUNDS = 3
-EDITS = 7
+PLACES = 40
 
 
 def cost(function: Callable[[], object], rounds: int = 1) -> float:
@@ -100,8 +101,38 @@ def read_all(workspace: Workspace, texts: dict[str, bytes]) -> None:
         workspace.facts(path)
 
 
+NUMBER = re.compile(rb"(?<![\w.\"'])\d+(?![\w.\"'])")
+CONSTANT = re.compile(
+    rb"^[ \t]*(?:#[ \t]*define[ \t]+\w+[ \t]+|(?:static |inline )*constexpr \w+ \w+ = )(\d+);?$",
+    re.M,
+)
+TYPED = {
+    "statement": b"\n  int typed = 1;",
+    "comment": b"  // t",
+    "word": b"\n  ty",
+    "half": b"\n  if (typed",
+    "brace": b"\n  {",
+    "quote": b'\n  f("t',
+    "unclosed comment": b"\n  /* t",
+}
+
+
+def edits(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """What somebody may type at places all over a file: the kind of edit, and the text after it."""
+    for place in range(PLACES):
+        at = text.find(b"\n", len(text) * (2 * place + 1) // (2 * PLACES))
+        for kind, typed in TYPED.items():
+            yield kind, text[:at] + typed + text[at:]
+        number = NUMBER.search(text, at)
+        if number is not None:
+            yield "literal", text[: number.start()] + b"7" + text[number.end() :]
+    yield "macro", b"#define TYPED 1\n" + text
+    for constant in list(CONSTANT.finditer(text))[:PLACES]:
+        yield "constant", text[: constant.start(1)] + b"7" + text[constant.end(1) :]
+
+
 def bench_edit(paths: Sequence[str]) -> None:
-    """New facts after a line was put into a file, at five places."""
+    """New facts after an edit, and after it is taken back, by what is typed."""
     for path in paths:
         text = Path(path).read_bytes()
         workspace = Workspace(str(Path(path).parent))
@@ -109,14 +140,18 @@ def bench_edit(paths: Sequence[str]) -> None:
         workspace.facts(path)
         gc.freeze()
         print(f"{path}: {len(text) / 1e3:.0f} KB")
-        for share in (0.02, 0.25, 0.5, 0.75, 0.98):
-            line = text.find(b"\n", int(len(text) * share))
-            took = []
-            for number in range(EDITS):
-                text = text[:line] + b"\n int one_line_%d;" % number + text[line:]
-                took.append(cost(partial(answer, workspace, path, text)))
-            times = f"{min(took) * 1e3:.1f} ms, median {statistics.median(took) * 1e3:.1f} ms"
-            print(f"  a line at {share:.0%}: {times}")
+        took: dict[str, list[float]] = {}
+        for kind, edited in edits(text):
+            for one in (edited, text):
+                took.setdefault(kind, []).append(cost(partial(answer, workspace, path, one)))
+        took["all"] = [time for times in took.values() for time in times]
+        for kind, times in took.items():
+            times.sort()
+            middle, high = times[len(times) // 2], times[len(times) * 95 // 100]
+            print(
+                f"  {kind:17} median {middle * 1e3:5.1f} ms, 95th percentile {high * 1e3:5.1f} ms, "
+                f"most {times[-1] * 1e3:5.1f} ms"
+            )
 
 
 def answer(workspace: Workspace, path: str, text: bytes) -> object:
