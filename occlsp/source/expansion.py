@@ -7,8 +7,9 @@ own tokens where it was made of arguments, at the macro's name where its body ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from occlsp.source.facts import Definition
@@ -115,35 +116,49 @@ def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:
     parts: list[str] = []
     offsets: list[int] = []
     previous = ""
-    for token in tokens:
-        joined = (previous, token.text) in (("<<", "<"), (">>", ">"))
-        if parts and not joined:
+    for _, text, start in tokens:
+        if parts and (previous, text) not in _JOINED:
             parts.append(" ")
             offsets.append(-1)
-        parts.append(token.text)
-        start = base + token.start if token.start >= 0 else -1
-        offsets.extend(start + i if start >= 0 else -1 for i in range(len(token.text)))
-        previous = token.text
-    text = "".join(parts)
-    return text.encode("latin-1", "replace"), offsets
+        parts.append(text)
+        if start >= 0:
+            offsets.extend(range(base + start, base + start + len(text)))
+        else:
+            offsets.extend((-1,) * len(text))
+        previous = text
+    return "".join(parts).encode("latin-1", "replace"), offsets
+
+
+_JOINED = (("<<", "<"), (">>", ">"))
 
 
 def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
     """A fact with all its spans put to other places; definitions elsewhere stay."""
     if isinstance(fact, Span):
         return convert(fact)
-    if isinstance(fact, Definition) or fact is None:
-        return fact
     if isinstance(fact, tuple):
-        return tuple(placed(item, convert) for item in fact)
-    if is_dataclass(fact) and not isinstance(fact, type):
-        changes = {}
-        for item in fields(fact):
-            value = getattr(fact, item.name)
-            if isinstance(value, tuple) or is_dataclass(value):
-                changes[item.name] = placed(value, convert)
-        return replace(fact, **changes)
-    return fact
+        if not fact or isinstance(fact[0], str):
+            return fact
+        return tuple([placed(item, convert) for item in fact])
+    kind: Any = type(fact)
+    names = _fields(kind)
+    if not names:
+        return fact
+    changes = {}
+    for name in names:
+        value = getattr(fact, name)
+        moved = placed(value, convert)
+        if moved is not value:
+            changes[name] = moved
+    return replace(fact, **changes) if changes else fact
+
+
+@cache
+def _fields(kind: Hashable) -> tuple[str, ...]:
+    """The fields of a fact's type that may hold places."""
+    if kind is Definition or not (isinstance(kind, type) and is_dataclass(kind)):
+        return ()
+    return tuple([item.name for item in fields(kind)])
 
 
 LAUNCHES = re.compile(r"<<<|Launch(?:Cooperative)?Kernel|FuncSet(?:Attribute|CacheConfig)")

@@ -13,6 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from occlsp.source import expressions as ast
+from occlsp.source.build_macros import DEFINED_BY_NVCC, DEPENDS_ON_BUILD, NOT_FOR_NVIDIA
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.numbers import Number, among, binary, known, unary, unknown
 from occlsp.source.syntax import Condition, Define, Expr
@@ -23,70 +24,8 @@ MAX_NAME = 200
 """A longer text is not the name of one macro."""
 MAX_EXPANSION = 20_000
 """Tokens that an expansion may have: more is not read."""
-
-NOT_FOR_NVIDIA = frozenset(
-    [
-        "USE_ROCM",
-        "__HIP__",
-        "__HIPCC__",
-        "__HIP_PLATFORM_AMD__",
-        "__HIP_PLATFORM_HCC__",
-        "__HIP_DEVICE_COMPILE__",
-        "GGML_USE_HIP",
-        "GGML_USE_MUSA",
-        "__MUSACC__",
-        "__MUSA_ARCH__",
-        "HIPIFY",
-        "__AMDGCN__",
-        "TORCH_HIP_VERSION",
-        "BUILD_AS_HIP",
-        "USE_MUSA",
-        "__INTELLISENSE__",
-        "__CUDACC_RTC__",
-        "HIP_VERSION",
-        "TCNN_HIP",
-    ]
-)
-"""Never defined in a build for NVIDIA by nvcc."""
-
-DEFINED_BY_NVCC = frozenset({"__CUDACC__", "__NVCC__", "__cplusplus"})
-
-DEPENDS_ON_BUILD = frozenset(
-    [
-        "__CUDA_ARCH__",
-        "CUDA_VERSION",
-        "CUDART_VERSION",
-        "__CUDACC_VER_MAJOR__",
-        "__CUDACC_VER_MINOR__",
-        "__CUDACC_VER_BUILD__",
-        "_WIN32",
-        "WIN32",
-        "_WIN64",
-        "_MSC_VER",
-        "__GNUC__",
-        "__clang__",
-        "__APPLE__",
-        "__linux__",
-        "__cplusplus",
-        "_MSVC_LANG",
-        "NDEBUG",
-        "_DEBUG",
-        "__CUDA_ARCH_FEAT_SM90_ALL",
-        "__CUDA_ARCH_LIST__",
-        "CUB_PTX_ARCH",
-        "__CUDA_ARCH_SPECIFIC__",
-        "__CUDA_ARCH_FAMILY_SPECIFIC__",
-        "__x86_64__",
-        "__aarch64__",
-        "__QNX__",
-        "CUDNN_VERSION",
-        "CUDNN_MAJOR",
-        "TORCH_VERSION_MAJOR",
-        "TORCH_VERSION_MINOR",
-        "__CUDACC_DEBUG__",
-    ]
-)
-"""Defined or not, and as what, by the compiler, the platform or the build."""
+MAX_KEPT = 128
+"""Expansions that are kept."""
 
 
 class Place(NamedTuple):
@@ -134,7 +73,8 @@ class Macros:
             name: Definition("", Define(name, None, Expr(value, Span(0, 0))))
             for name, value in predefined.items()
         }
-        self._cache: dict[tuple[str, Place | None], Alternatives] = {}
+        self._cache: dict[tuple[str, str, int], Alternatives] = {}
+        self._expanded: dict[tuple[tuple[str, int | None], ...], _Kept] = {}
         self._conditions: dict[tuple[str, str, int], bool | None] = {}
         self._open: dict[str, Alternatives] = {}
         self._is_macro: dict[str, bool] = {}
@@ -147,11 +87,16 @@ class Macros:
             return _NOTHING
         if name in self._open:
             return self._open[name]
-        local = any(item.path == at.path for item in found)
-        key = (name, at if local else None)
-        if key not in self._cache:
-            self._cache[key] = self._resolve(name, found, at)
-        return self._cache[key]
+        path, offset = at
+        seen = 0
+        for item in found:
+            if item.path == path and item.define.body.span.start <= offset:
+                seen += 1
+        key = (name, path, seen)
+        known = self._cache.get(key)
+        if known is None:
+            known = self._cache[key] = self._resolve(name, found, at)
+        return known
 
     def _resolve(self, name: str, found: Sequence[Definition], at: Place) -> Alternatives:
         given = self._predefined.get(name)
@@ -246,22 +191,51 @@ class Macros:
         for token in tokens:
             if token.kind == "name":
                 found = known.get(token.text)
-                if found is None:
-                    name = token.text
-                    found = name in self._predefined or bool(self._definitions(name))
-                    known[name] = found
-                if found:
+                if found if found is not None else self.is_macro(token.text):
                     return True
         return False
 
-    def variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
-        """The token lists that an expansion of `tokens` can give."""
-        return self._variants(tokens, at)
+    def is_macro(self, name: str) -> bool:
+        """Whether a name has a definition in view."""
+        found = self._is_macro.get(name)
+        if found is None:
+            found = name in self._predefined or bool(self._definitions(name))
+            self._is_macro[name] = found
+        return found
 
-    def _variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
+    def variants(self, tokens: Sequence[Token], at: Place) -> list[list[Token]]:
+        """The token lists that an expansion of `tokens` can give.
+
+        A macro that launches is expanded for what it launches and for what it changes, so that
+        what a macro with arguments gives is kept while the macros in it are the same.
+        """
+        if len(tokens) < 3 or self._open:
+            return self._variants(tokens, at)
         if not self.has_macro(tokens):
             return [list(tokens)]
-        first = _Expansion(self, at, {})
+        base = tokens[0].start
+        key = tuple([(text, start - base if start >= 0 else None) for _, text, start in tokens])
+        kept = self._expanded.get(key)
+        if kept is None or any(
+            self.alternatives(name, at) is not meant for name, meant in kept.asked.items()
+        ):
+            asked: dict[str, Alternatives] = {}
+            kept = _Kept(base, asked, self._variants(tokens, at, asked))
+            if len(self._expanded) >= MAX_KEPT:
+                self._expanded.clear()
+            self._expanded[key] = kept
+        if kept.base == base:
+            return kept.variants
+        return [_moved(variant, base - kept.base) for variant in kept.variants]
+
+    def _variants(
+        self, tokens: Sequence[Token], at: Place, asked: dict[str, Alternatives] | None = None
+    ) -> list[list[Token]]:
+        if not self.has_macro(tokens):
+            return [list(tokens)]
+        if asked is None:
+            asked = {}
+        first = _Expansion(self, at, {}, asked)
         expanded = first.expand(list(tokens), frozenset())
         if not first.ambiguous:
             return [expanded]
@@ -270,7 +244,7 @@ class Macros:
         variants = []
         for choice in list(product(*choices))[:MAX_ALTERNATIVES]:
             chosen = dict(zip(names, choice, strict=True))
-            again = _Expansion(self, at, chosen)
+            again = _Expansion(self, at, chosen, asked)
             variants.append(again.expand(list(tokens), frozenset()))
         return variants
 
@@ -292,13 +266,38 @@ class Macros:
 _UNKNOWN = "__occlsp_not_known"
 
 
+class _Kept(NamedTuple):
+    """What tokens expanded to."""
+
+    base: int
+    """Where their first stood."""
+    asked: dict[str, Alternatives]
+    """What the macros among them were."""
+    variants: list[list[Token]]
+
+
+def _moved(tokens: Sequence[Token], by: int) -> list[Token]:
+    return [
+        token if token.start < 0 else Token(token.kind, token.text, token.start + by)
+        for token in tokens
+    ]
+
+
 class _Expansion:
     """One expansion, with one choice among the definitions of ambiguous macros."""
 
-    def __init__(self, macros: Macros, at: Place, choice: dict[str, int]) -> None:
+    def __init__(
+        self,
+        macros: Macros,
+        at: Place,
+        choice: dict[str, int],
+        asked: dict[str, Alternatives],
+    ) -> None:
         self.macros = macros
         self.at = at
         self.choice = choice
+        self.asked = asked
+        """Takes in what macros are there."""
         self.ambiguous: dict[str, int] = {}
         self.size = 0
 
@@ -333,7 +332,12 @@ class _Expansion:
         return result
 
     def definition(self, name: str) -> Define | None:
-        definitions = self.macros.alternatives(name, self.at).definitions
+        found = self.asked.get(name)
+        if found is None:
+            if not self.macros.is_macro(name):
+                return None
+            found = self.asked[name] = self.macros.alternatives(name, self.at)
+        definitions = found.definitions
         if not definitions:
             return None
         if len(definitions) > 1:

@@ -60,6 +60,7 @@ class Sentences:
         self.known: dict[int, Sentence] = {}
         self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
+        self.flags: dict[str, bool] = {}
 
     @cached_property
     def short(self) -> dict[str, list[int]]:
@@ -103,9 +104,13 @@ class Sentences:
 
     def is_flag(self, name: str) -> bool:
         """Whether nothing but literals sets a variable."""
-        text = self.text
-        sets = [place for place in self.places_of(name) if _SET.match(text, place)]
-        return bool(sets) and all(_FLAG.match(text, place) for place in sets)
+        found = self.flags.get(name)
+        if found is None:
+            text = self.text
+            sets = [place for place in self.places_of(name) if _SET.match(text, place)]
+            found = bool(sets) and all(_FLAG.match(text, place) for place in sets)
+            self.flags[name] = found
+        return found
 
     def at(self, position: int) -> Sentence:
         """The statement around a position; the head alone of one that guards a block."""
