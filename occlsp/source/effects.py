@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from occlsp.source.lexer import Token, matching, spelled, split_arguments
+from occlsp.source.record import record
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 SPECIFIERS = frozenset(
@@ -65,7 +65,7 @@ NO_TYPE = frozenset(
 ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Declaration:
     """One declared variable."""
 
@@ -237,7 +237,7 @@ def _function_pointer(part: list[Token], index: int, base: str) -> list[Declarat
     return [Declaration(f"{base} (*)", name, initial, form, is_array, is_function_pointer=True)]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Assignment:
     """`target op value`."""
 
@@ -273,7 +273,7 @@ def _step(target: Sequence[Token], op: str) -> Assignment | None:
     return Assignment(tuple(target), f"{op[0]}=", (Token("number", "1", -1),))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Change:
     """A variable that a statement may change other than by an assignment of its own."""
 

@@ -5,10 +5,11 @@ What it cannot read becomes `Opaque` with the reason; nothing raises.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from occlsp.source.lexer import Token, matching, spelled, split_arguments, tokenize
+from occlsp.source.record import record
 from occlsp.source.type_syntax import BUILTIN_WORDS, TYPE_WORDS, may_be_type, template_arguments
 
 MAX_DEPTH = 200
@@ -19,7 +20,7 @@ MAX_EXPRESSION = 4_000
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Node:
     """An expression; `start` and `end` are offsets in the text (-1 where a macro made it)."""
 
@@ -27,14 +28,14 @@ class Node:
     end: int = field(default=-1, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Literal(Node):
     """A number, character or boolean literal, as written."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Name(Node):
     """`a::b<args>::c`: `text` as written without template arguments' inside changed."""
 
@@ -44,7 +45,7 @@ class Name(Node):
     """Template arguments of the last part."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unary(Node):
     """Prefix operators, `&` and `*` included."""
 
@@ -52,7 +53,7 @@ class Unary(Node):
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binary(Node):
     """Infix operators, comma and assignments excluded."""
 
@@ -61,7 +62,7 @@ class Binary(Node):
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ternary(Node):
     """`condition ? yes : no`."""
 
@@ -70,7 +71,7 @@ class Ternary(Node):
     no: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call(Node):
     """`callee(arguments)`: a function, a constructor or a functional cast."""
 
@@ -78,7 +79,7 @@ class Call(Node):
     arguments: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Braces(Node):
     """`{a, b}`, or `T{a, b}` with its type."""
 
@@ -86,7 +87,7 @@ class Braces(Node):
     type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cast(Node):
     """`(type)operand`, `static_cast<type>(operand)`."""
 
@@ -96,7 +97,7 @@ class Cast(Node):
     """False for `(name)(operand)`, which is a call where the name is no type."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Member(Node):
     """`object.name` or `object->name`."""
 
@@ -104,7 +105,7 @@ class Member(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Index(Node):
     """`object[index]`."""
 
@@ -112,7 +113,7 @@ class Index(Node):
     index: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sizeof(Node):
     """`sizeof(text)` or `alignof(text)`: a type or an expression."""
 
@@ -120,7 +121,7 @@ class Sizeof(Node):
     operator: str = "sizeof"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Opaque(Node):
     """What was not understood."""
 

@@ -6,15 +6,16 @@ is in; a `Definition` names its own file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 Triple = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Definition:
     """The one place in a source that a value comes from: what a quick fix would edit."""
 
@@ -28,7 +29,7 @@ class Definition:
     """How often `name` is read in the files in view: above 1, others depend on the value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Value:
     """An integer expression of the source and all that is known of what it can be.
 
@@ -53,7 +54,7 @@ class Value:
         return self.values[0] if self.values is not None and len(self.values) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Value3:
     """A `dim3` expression: as `Value`, with triples. Absent components of a `dim3` are 1."""
 
@@ -73,7 +74,7 @@ class Value3:
         return self.values[0] if self.values is not None and len(self.values) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LaunchBounds:
     """`__launch_bounds__(max_threads, min_blocks, max_blocks_per_cluster)`."""
 
@@ -84,7 +85,7 @@ class LaunchBounds:
     """The whole attribute, as written; None when it comes from `__block_size__`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class InstanceBounds:
     """Launch bounds that depend on template arguments, for one instantiation."""
 
@@ -93,7 +94,7 @@ class InstanceBounds:
     min_blocks: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TemplateParameter:
     """One template parameter: `int N = 4` has kind "int", name "N", default "4"."""
 
@@ -104,7 +105,7 @@ class TemplateParameter:
     is_pack: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Kernel:
     """One `__global__` function, as declared or defined at one place."""
 
@@ -146,7 +147,7 @@ class Kernel:
     """Template arguments in view: launches, explicit instantiations, address-of."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Launch:
     """One place that launches a kernel."""
 
@@ -191,7 +192,7 @@ class Launch:
     """The kernel's arguments, as written."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Attribute:
     """A call that sets a function attribute of a kernel."""
 
@@ -209,7 +210,7 @@ class Attribute:
     guarded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceError:
     """Something in a file that kept a fact from being read, for people."""
 
@@ -218,7 +219,7 @@ class SourceError:
     """1-based."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FileFacts:
     """All that is known of one file, with what its includes and the workspace say."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from occlsp.source import types
 from occlsp.source.evaluate import evaluate
 from occlsp.source.names import StaticScope
+from occlsp.source.record import record
 from occlsp.source.syntax import (
     Function,
     RawKernel,
@@ -19,7 +19,7 @@ from occlsp.source.values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Callee:
     """What is launched."""
 

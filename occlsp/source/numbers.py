@@ -8,16 +8,17 @@ signed overflow, a division by zero and a shift out of range are unknown, not a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from occlsp.source.facts import Definition
+from occlsp.source.record import record
 
 MAX_SET = 32
 """More values than this are told by their bounds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class IntType:
     """An integer type; `bits` 1 is bool."""
 
@@ -47,7 +48,7 @@ Linear = tuple[Symbol, int, int]
 """(s, a, b): the value is a * s + b for every value of the symbol s."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Number:
     """What is known of an integer."""
 

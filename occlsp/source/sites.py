@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from occlsp.source.expansion import arguments_end
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.moving import Move
 from occlsp.source.names import Binding
 from occlsp.source.passing import callables
+from occlsp.source.record import record
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
 from occlsp.source.type_syntax import template_arguments
@@ -21,7 +21,7 @@ from occlsp.source.values import Abstract
 from occlsp.source.view import View
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """One call: its template arguments, and what its arguments can be (None: instantiation)."""
 
@@ -36,7 +36,7 @@ class Call:
         return Call(template, tuple([move.abstract(one) for one in self.arguments]))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Site:
     """The text of one call."""
 
@@ -110,7 +110,7 @@ def _forwarded(code: bytes, name: Span, template: tuple[str, ...], view: View) -
     return Site(name.start, name, template, _arguments(code, min(comma.end(), end), end))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Handed:
     """A function's name as an argument: of which call, and which argument."""
 

@@ -9,6 +9,7 @@ from occlsp.source import types
 from occlsp.source.evaluate import Budget
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
+from occlsp.source.record import record
 from occlsp.source.values import (
     Abstract,
     join_values,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from occlsp.source.variables import Variables
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Body:
     """A body to follow."""
 

@@ -8,8 +8,9 @@ the branches stay, marked by the characters IF, ELSE and END.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from occlsp.source.record import record
 
 MAX_NESTING = 150
 
@@ -19,7 +20,7 @@ MARKS = re.compile("[\x01\x02\x03]")
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Statement:
     """Any statement: where it stands."""
 
@@ -27,7 +28,7 @@ class Statement:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LambdaBody:
     """A lambda, or a block that a macro takes, inside of a statement."""
 
@@ -36,7 +37,7 @@ class LambdaBody:
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Simple(Statement):
     """An expression or a declaration, up to its semicolon."""
 
@@ -45,14 +46,14 @@ class Simple(Statement):
     """ "return", "throw", "goto", "break" or "continue"."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Block(Statement):
     """`{ … }`."""
 
     statements: tuple[Statement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class If(Statement):
     """`if (…) … else …`."""
 
@@ -61,7 +62,7 @@ class If(Statement):
     no: Statement | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Loop(Statement):
     """`for`, `while`, `do`, and a macro followed by a block, which may be a loop."""
 
@@ -70,7 +71,7 @@ class Loop(Statement):
     body: Statement
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Switch(Statement):
     """`switch (…) …`."""
 
@@ -78,14 +79,14 @@ class Switch(Statement):
     body: Statement
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Case(Statement):
     """`case …:`; an empty range is `default:`."""
 
     value: Range
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Choice(Statement):
     """`#if` branches of which any may be active."""
 

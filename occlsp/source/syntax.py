@@ -7,13 +7,14 @@ from the text of one file alone, so that it can be cached by content.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from occlsp.source.facts import SourceError, TemplateParameter
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expr:
     """A piece of source text and where it stands. Comments in it are blanked."""
 
@@ -21,7 +22,7 @@ class Expr:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Condition:
     """An enclosing `#if` branch: active where `text` is true (earlier branches negated in it)."""
 
@@ -35,7 +36,7 @@ class Condition:
     """0 for the `#if` itself, then one more with every `#elif` and `#else`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RawKernel:
     """A `__global__` function as written."""
 
@@ -63,7 +64,7 @@ class RawKernel:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RawLaunch:
     """A launch as written."""
 
@@ -87,7 +88,7 @@ class RawLaunch:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RawCall:
     """A call that the analysis cares about: opt-ins, carveouts, occupancy queries, …"""
 
@@ -101,7 +102,7 @@ class RawCall:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Define:
     """A `#define`."""
 
@@ -115,7 +116,7 @@ class Define:
     """An `#undef`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Include:
     """An `#include`."""
 
@@ -125,7 +126,7 @@ class Include:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parameter:
     """A function parameter."""
 
@@ -134,7 +135,7 @@ class Parameter:
     default: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Function:
     """A function definition (host, device or kernel), lambdas not included."""
 
@@ -150,7 +151,7 @@ class Function:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Constant:
     """A constant at namespace or class scope, or an enumerator."""
 
@@ -168,7 +169,7 @@ class Constant:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypeAlias:
     """`using T = …`, `typedef … T`, at any scope."""
 
@@ -181,7 +182,7 @@ class TypeAlias:
     """Index into `FileSyntax.functions` where it is local to a function."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RawShared:
     """A variable declared `__shared__`, one for each declarator."""
 
@@ -198,7 +199,7 @@ class RawShared:
     conditions: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FileSyntax:
     """All of one file."""
 

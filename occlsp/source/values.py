@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from occlsp.source.facts import Definition
 from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
+from occlsp.source.record import record
 
 MAX_ALTERNATIVES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Real:
     """A floating-point number that is known."""
 
@@ -18,7 +19,7 @@ class Real:
     bits: int = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Dim:
     """A `dim3`: one of several triples of numbers."""
 
@@ -28,7 +29,7 @@ class Dim:
     """How many components the source gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelName:
     """A kernel as an expression names it."""
 
@@ -36,21 +37,21 @@ class KernelName:
     arguments: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Kernels:
     """A pointer to one of some kernels."""
 
     names: tuple[KernelName, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Place:
     """The address of a local variable, or a name for it: `&config`, `config.attrs = attrs`."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lambda:
     """A local lambda: its parameters and its body, evaluated where it is called."""
 
