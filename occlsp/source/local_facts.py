@@ -136,6 +136,8 @@ class Reading:
         for known in (kept, *self.reuse.functions(function, kept.head)):
             if known.facts is not None and known.given == given:
                 return known
+        if given == no_callers(function):
+            return replace(kept, given=given, facts=kept.bare)
         uses = inside.get(index, [])
         facts = function_facts(self.origin, index, launches, calls, lambda _: given, uses)
         words = self.reuse.words(function, kept.head, facts.names)

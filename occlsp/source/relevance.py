@@ -61,6 +61,8 @@ class Sentences:
         self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
         self.flags: dict[str, bool] = {}
+        self.last_sets: dict[tuple[int, int], int] = {}
+        self.calls: dict[tuple[int, int], list[tuple[int, str]]] = {}
 
     @cached_property
     def short(self) -> dict[str, list[int]]:
@@ -154,7 +156,7 @@ class Sentences:
             return True
         if text.count("(", start, position) > text.count(")", start, position):
             return False
-        if _ASSIGNS.search(text, behind, sentence.end) is not None:
+        if behind <= self.last_set(start, sentence.end):
             return True
         before = text[max(start, position - 40) : position].rstrip()
         last = before[-1:]
@@ -163,6 +165,25 @@ class Sentences:
         if not last or not (last.isalnum() or last in "_>*,") or before.endswith("->"):
             return False
         return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+
+    def last_set(self, start: int, end: int) -> int:
+        """Where the last assignment stands between two offsets; -1 for none."""
+        found = self.last_sets.get((start, end))
+        if found is None:
+            found = -1
+            if self.text.find("=", start, end) >= 0:
+                for match in _ASSIGNS.finditer(self.text, start, end):
+                    found = match.start()
+            self.last_sets[start, end] = found
+        return found
+
+    def called(self, start: int, end: int) -> list[tuple[int, str]]:
+        """The names before brackets between two offsets, and where they stand."""
+        found = self.calls.get((start, end))
+        if found is None:
+            matches = _CALLED.finditer(self.text, start, end)
+            found = self.calls[start, end] = [(match.start(), match[1]) for match in matches]
+        return found
 
     def may_change(self, start: int, end: int) -> bool:
         """Whether a name is declared, stepped, read into, or given to a call as it is."""
@@ -277,11 +298,8 @@ class Relevance:
         """Where the first macro of a statement stands that assigns what it is given; or its end."""
         found = self.macros.get(start)
         if found is None:
-            places = (
-                m.start()
-                for m in _CALLED.finditer(self.sentences.text, start, end)
-                if self.assigns(m[1])
-            )
+            called = self.sentences.called(start, end)
+            places = (place for place, name in called if self.assigns(name))
             found = self.macros[start] = next(places, end)
         return found
 

@@ -94,10 +94,15 @@ class Choice(Statement):
     has_else: bool
 
 
-_STRUCTURE = re.compile(
-    r"[(){}\[\];\x01\x02\x03]|\b(?:if|else|for|while|do|switch|case|default|try|catch|return|goto|"
-    r"break|continue|throw|co_return|struct|class|union|enum)\b"
+_MARKS_OF_STRUCTURE = "(){}[];\x01\x02\x03"
+_WORDS_OF_STRUCTURE = (
+    *("if", "else", "for", "while", "do", "switch", "case", "default", "try", "catch", "return"),
+    *("goto", "break", "continue", "throw", "co_return", "struct", "class", "union", "enum"),
 )
+_STRUCTURE = re.compile(
+    "|".join((*map(re.escape, _MARKS_OF_STRUCTURE), *(rf"{w}\b" for w in _WORDS_OF_STRUCTURE)))
+)
+"""Faster where it begins with no assertion: that a word stands alone in front is seen to after."""
 _JUMPS = frozenset({"return", "goto", "break", "continue", "throw", "co_return"})
 _CONTROL = frozenset({"if", "for", "while", "do", "switch", "try"})
 _LAMBDA = re.compile(
@@ -118,11 +123,22 @@ def read(text: str) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
+def _tokens(text: str) -> list[tuple[str, int]]:
+    """What a text is structured by, and an empty token at its end."""
+    found = []
+    for match in _STRUCTURE.finditer(text):
+        start, token = match.start(), match.group()
+        before = text[start - 1 : start]
+        if len(token) == 1 or not (before.isalnum() or before == "_"):
+            found.append((token, start))
+    found.append(("", len(text)))
+    return found
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [(m.group(), m.start()) for m in _STRUCTURE.finditer(text)]
-        self.tokens.append(("", len(text)))
+        self.tokens = _tokens(text)
         self.at = 0
         self.token, self.offset = self.tokens[0]
         self.position = 0
