@@ -17,8 +17,10 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.cli.check_sources import CXX, Progress, Read, read_sources, reader, text_of, walk
 from occlsp.config import Settings, Source, load, read_toml
+from occlsp.reports.cache import sources_directory
 from occlsp.reports.facts import Report
 from occlsp.source.facts import FileFacts
+from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 MARKERS = ("occlsp.toml", ".git")
@@ -87,11 +89,12 @@ def root_of(path: Path) -> Path:
 
 def _project(request: Request, root: Path, paths: Sequence[Path], progress: Progress) -> Project:
     settings, problems = _settings(request, root)
-    read = Read(Workspace(str(root), reader=text_of))
+    store = Store(sources_directory(), str(root))
+    read = Read(Workspace(str(root), reader=text_of, known=store.find))
     gathered = _Gathered()
     is_interrupted = False
     try:
-        read_sources(read, paths, request.jobs, progress)
+        read_sources(read, paths, request.jobs, progress, store)
         _gather(request, root, settings, read, gathered, problems, progress)
     except KeyboardInterrupt:
         is_interrupted = True

@@ -14,6 +14,7 @@ from occlsp.analysis.sources import SourceFile
 from occlsp.cli.check_pool import spread
 from occlsp.source.facts import FileFacts
 from occlsp.source.scanning import MAX_FILES, includable_files
+from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 CUDA = frozenset({".cu", ".cuh"})
@@ -45,8 +46,12 @@ class Read:
         self.is_short = True
 
 
-def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progress) -> None:
-    """Reads the sources at `paths` into `read`, which is of use however far this came."""
+def read_sources(
+    read: Read, paths: Iterable[Path], jobs: int, progress: Progress, store: Store
+) -> None:
+    """Reads the sources at `paths` into `read`, which is of use however far this came.
+
+    What `store` has of them from an earlier run is not read again."""
     workspace = read.workspace
     wanted: list[str] = []
     places = list(paths)
@@ -63,8 +68,11 @@ def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progres
             continue
         wanted.append(path)
         read.modified[path] = time
-    chunks = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
-    for chunk, result in spread(_evaluate, chunks, jobs, _start, (workspace,)):
+    headers = workspace.loaded().difference(wanted)
+    store.keep((path, workspace.entry(path, evaluate=False)) for path in headers)
+    left = [path for path in wanted if not workspace.is_current(path)]
+    chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
+    for chunk, result in spread(_evaluate, chunks, jobs, _start, (workspace, store)):
         found = dict.fromkeys(chunk, str(result)) if isinstance(result, Exception) else result
         for path in chunk:
             facts = found[path]
@@ -73,18 +81,30 @@ def read_sources(read: Read, paths: Iterable[Path], jobs: int, progress: Progres
             else:
                 read.facts[path] = facts
         progress(f"analysing {chunk[-1]}", len(read.facts), len(wanted))
+    _start(workspace, store)
+    for path in set(wanted).difference(left):
+        facts = _facts(path)
+        if isinstance(facts, str):
+            read.leave_out(path, facts)
+        else:
+            read.facts[path] = facts
 
 
 _workspace = Workspace(reader=None)
+_store: Store | None = None
 
 
-def _start(workspace: Workspace) -> None:
-    global _workspace
-    _workspace = workspace
+def _start(workspace: Workspace, store: Store) -> None:
+    global _workspace, _store
+    _workspace, _store = workspace, store
 
 
 def _evaluate(paths: Sequence[str]) -> dict[str, FileFacts | str]:
-    return {path: _facts(path) for path in paths}
+    assert _store is not None
+    found = {path: _facts(path) for path in paths}
+    read = [path for path, facts in found.items() if isinstance(facts, FileFacts)]
+    _store.keep((path, _workspace.entry(path)) for path in read)
+    return found
 
 
 def _facts(path: str) -> FileFacts | str:
@@ -115,7 +135,10 @@ def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, bytes, floa
                     continue
                 text = file.read_bytes() if status.st_size <= MAX_BYTES else None
             except OSError as error:
-                read.leave_out(file, error.strerror or str(error))
+                # A link to nothing is told where it is for CUDA: editors leave hidden ones, too.
+                is_missed = file.suffix in CUDA and not file.name.startswith(".")
+                if is_asked_for or is_missed or not isinstance(error, FileNotFoundError):
+                    read.leave_out(file, error.strerror or str(error))
                 continue
             if text is None:
                 read.leave_out(file, f"above {MAX_BYTES >> 20} MiB")

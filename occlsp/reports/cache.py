@@ -5,6 +5,7 @@
     v1/results/ab/<id>.report   a `CompileResult`, a failure too; beside it <id>.ptx, <id>.cubin
     v1/index/<folder>/…         the latest result of each unit of a source folder
     v1/notes/ab/<name>          what helps the next compile (which recipe last worked in a folder)
+    v1/sources/<id>.db          what was read of a workspace's sources (`occlsp.source.store`)
     v1/tmp, v1/scratch          files being written, folders being compiled in
 
 Every file is written beside and renamed, so that a reader sees the old or the new one, whole, and
@@ -362,6 +363,11 @@ def default_directory() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("occlsp", appauthor=False))
+
+
+def sources_directory() -> Path:
+    """Where the sources' stores are: emptied with the rest of the cache."""
+    return default_directory() / f"v{VERSION}" / "sources"
 
 
 def _latest_of(result: CompileResult, name: str) -> Latest:

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from occlsp.reports.cache import sources_directory
 from occlsp.reports.worker import Control
 from occlsp.source.entries import Entry, read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.scanning import includable_files, source_files
+from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 log = logging.getLogger("occlsp.scan")
@@ -25,6 +27,8 @@ PAGE_SECONDS = 0.2
 PAGE_FILES = 12
 PAGE_BYTES = 200_000
 MAX_FILES = 20_000
+KEPT_AT_ONCE = 200
+"""Files that go to the store together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class ScanPage:
 @dataclass
 class _Folder:
     workspace: Workspace
+    store: Store
     known: dict[str, tuple[bytes, bytes, FileFacts]] = field(default_factory=dict)
     """What was shipped last."""
     pages: Iterator[ScanPage] | None = None
@@ -84,8 +89,10 @@ def scan(request: ScanRequest, control: Control) -> ScanPage:
     """The first or next page of what the sources of a folder say."""
     folder = _folders.get(request.root)
     if folder is None or not _is_same(folder, request):
-        workspace = Workspace(request.root, request.include_dirs, request.defines, read_file)
-        folder = _folders[request.root] = _Folder(workspace)
+        settings = (request.root, request.include_dirs, request.defines)
+        store = Store(sources_directory(), *settings)
+        workspace = Workspace(*settings, read_file, store.find)
+        folder = _folders[request.root] = _Folder(workspace, store)
     if not request.next_page or folder.pages is None:
         folder.pages = _scan(folder, request)
     end = time.monotonic() + PAGE_SECONDS
@@ -156,6 +163,7 @@ def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
     included tell no facts, but are in view of those that include them."""
     workspace = folder.workspace
     given = workspace.paths()
+    read: dict[str, Entry] = {}
     for number, path in enumerate([*given, *sorted(workspace.loaded().difference(given))]):
         try:
             facts = workspace.facts(path)
@@ -163,8 +171,13 @@ def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
         except Exception:  # a fault in one file costs that one
             log.exception("%s cannot be read", path)
             continue
+        read[path] = entry
+        if len(read) >= KEPT_AT_ONCE:
+            folder.store.keep(read.items())
+            read.clear()
         state = (entry.exports, entry.local_key, facts)
         if folder.known.get(path) != state or path in wanted:
             folder.known[path] = state
             yield ScanPage((Scanned(path, facts, pickle.dumps(entry)),))
         yield ScanPage(done=70 + 30 * number // len(given or [""]))
+    folder.store.keep(read.items())

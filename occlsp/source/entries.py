@@ -50,6 +50,8 @@ class Entry:
     local: LocalFacts | None = None
     local_key: bytes = b""
     local_version: int = -1
+    world: bytes = b""
+    """Of an entry that was kept: digest of all that was in view when `local` was read."""
     facts: FileFacts | None = None
     facts_key: tuple[bytes, int] = (b"", -1)
     errors: tuple[SourceError, ...] = ()

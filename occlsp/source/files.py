@@ -18,6 +18,15 @@ MAX_CLOSURE = 1_500
 """Files that one file's includes are followed to."""
 
 
+Known = Callable[[str, bytes], Entry | None]
+"""What an earlier run read of a file, by its path and the digest of its content."""
+
+
+def nothing_known(path: str, digest: bytes) -> Entry | None:
+    """For a workspace that asks no earlier run."""
+    return None
+
+
 class Files:
     """Sources by path, with what each includes. See `occlsp.source.workspace.Workspace`."""
 
@@ -27,8 +36,10 @@ class Files:
         include_dirs: Sequence[str] = (),
         defines: Mapping[str, str] | None = None,
         reader: Callable[[str], bytes | None] | None = read_file,
+        known: Known = nothing_known,
     ) -> None:
         self.root = root
+        self._known = known
         self.include_dirs = tuple(include_dirs)
         self.defines = dict(defines or {})
         self._reader = reader
@@ -73,7 +84,16 @@ class Files:
             return
         self._missing.discard(path)
         self._resolver.add(path)
-        self._store(path, text, digest, is_open=is_open)
+        if is_open or old is not None or self._recalled(path, digest) is None:
+            self._store(path, text, digest, is_open=is_open)
+
+    def _recalled(self, path: str, digest: bytes) -> Entry | None:
+        """A file as an earlier run read it; None where none did, or it sees other macros now."""
+        entry = self._known(path, digest)
+        if entry is None:
+            return None
+        self.enter(path, entry, is_source=False)
+        return entry if self._aliases(path) == entry.aliases else None
 
     def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> Entry:
         old = self._files.get(path)
@@ -170,8 +190,11 @@ class Files:
         if text is None:
             self._missing.add(path)
             return None
-        file = self._store(path, text, blake2b(text, digest_size=16).digest(), is_open=False)
-        self._slim(path, file)
+        digest = blake2b(text, digest_size=16).digest()
+        file = self._recalled(path, digest)
+        if file is None:
+            file = self._store(path, text, digest, is_open=False)
+            self._slim(path, file)
         return file
 
     def _syntax(self, path: str, file: Entry) -> FileSyntax | None:

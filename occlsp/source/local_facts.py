@@ -46,6 +46,8 @@ class LocalFacts:
     """Other files that call this one's functions may change what is known of it."""
     memory: Memory | None = None
     """For the next reading of the file, where it is open."""
+    kernel_names: dict[str, bool] = field(default_factory=dict)
+    """Names of which was asked whether the workspace has a kernel of them, with the answers."""
 
 
 class Reading:

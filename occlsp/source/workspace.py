@@ -25,7 +25,7 @@ from occlsp.source.entries import (
     read_file,
 )
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
-from occlsp.source.files import Files
+from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.reuse import Reuse
 from occlsp.source.view import Included, View
@@ -47,8 +47,11 @@ class Workspace(Files):
         include_dirs: Sequence[str] = (),
         defines: Mapping[str, str] | None = None,
         reader: Callable[[str], bytes | None] | None = read_file,
+        known: Known = nothing_known,
     ) -> None:
-        super().__init__(root, include_dirs, defines, reader)
+        """`known` gives what an earlier run read of a file with this content."""
+        super().__init__(root, include_dirs, defines, reader, known)
+        self._world = (-1, b"")
         self._borrowed: list[str] = []
         """Files whose texts were read again for another's sake."""
 
@@ -58,7 +61,23 @@ class Workspace(Files):
             self.local(path)
         file = self._files[path]
         self._slim(path, file)
-        return replace(file, syntax=None, parsed=None, facts=None)
+        return replace(file, syntax=None, parsed=None, facts=None, world=self.world())
+
+    def world(self) -> bytes:
+        """Digest of all files in view: what calls from anywhere depend on."""
+        if self._world[0] != self._version:
+            digest = blake2b(digest_size=16)
+            for path in sorted(self._files):
+                digest.update(path.encode("utf-8", "surrogateescape") + self._files[path].digest)
+            self._world = self._version, digest.digest()
+        return self._world[1]
+
+    def is_current(self, path: str) -> bool:
+        """Whether a file's launches are known as they are now, with nothing to be read anew."""
+        file = self._files.get(path)
+        if file is None or file.local is None or file.local_key != self._key(path):
+            return False
+        return self._others_same(file, file.local)
 
     def _key(self, path: str) -> bytes:
         """Digest of all that a file's facts follow from."""
@@ -95,7 +114,7 @@ class Workspace(Files):
         if file is None:
             return None
         key = self._key(path)
-        if file.local is not None and file.local_key == key and self._callers_same(file):
+        if file.local is not None and file.local_key == key and self._others_same(file, file.local):
             return file.local
         syntax = self._syntax(path, file)
         file = self._files[path]
@@ -114,6 +133,7 @@ class Workspace(Files):
             reuse.memory.declared.prepare()
         else:
             local.memory = None
+        local.kernel_names = dict(names.answers)
         file.local = local
         for other in self._borrowed:
             if other != path and other in self._files:
@@ -121,13 +141,18 @@ class Workspace(Files):
         self._borrowed.clear()
         file = self._files[path]
         file.local_key = key
-        file.local_version = version
+        file.local_version, file.world = version, b""
         file.errors = syntax.errors
         return file.local
 
-    def _callers_same(self, file: Entry) -> bool:
-        asked = file.local is not None and file.local.asks_callers
-        return not asked or file.local_version == self._version
+    def _others_same(self, file: Entry, local: LocalFacts) -> bool:
+        """Whether what launches follow from beyond a file and its includes is as it was: which
+        names are kernels, and the calls from anywhere."""
+        files = self._kernel_files
+        if any(bool(files.get(name)) != answer for name, answer in local.kernel_names.items()):
+            return False
+        is_now = file.local_version == self._version
+        return not local.asks_callers or is_now or (bool(file.world) and file.world == self.world())
 
     def _calling(self, name: str) -> list[Elsewhere] | None:
         """The files in view that call a function of this name; None where they are many."""
@@ -207,66 +232,16 @@ class Workspace(Files):
         ]
         return users
 
-    # Kernels and launches
-
-    def kernels_named(self, name: str) -> list[tuple[str, Kernel]]:
-        """The kernels with this name (its last part), wherever they are in the workspace."""
-        last = name.rsplit("::", 1)[-1]
-        found = []
-        for path in sorted(self._kernel_files.get(last, ())):
-            if path in self._files:
-                found += [(path, k) for k in self.facts(path).kernels if k.name == last]
-        return [item for item in found if means(name, item[1])] or found
-
-    def launches_of(self, path: str, kernel: Kernel) -> list[tuple[str, Launch]]:
-        """The launches of a kernel, by name and by what the launching files see."""
-        found = []
-        for other in self._users(path, kernel.name):
-            local = self.local(other)
-            for launch in local.launches if local is not None else ():
-                named = means(launch.kernel, kernel) or any(
-                    means(candidate, kernel) for candidate in launch.candidates
-                )
-                if named and self._means(other, launch.kernel, path, kernel):
-                    found.append((other, launch))
-        return found
-
-    def attributes_for(self, path: str, kernel: Kernel) -> list[tuple[str, Attribute]]:
-        """Attribute calls that name a kernel, and those that may mean any (kernel None)."""
-        found = []
-        for other, file in list(self._files.items()):
-            if not file.index.sets_attributes:
-                continue
-            local = self.local(other)
-            found += [
-                (other, attribute)
-                for attribute in (local.attributes if local is not None else ())
-                if attribute.kernel is None or means(attribute.kernel, kernel)
-            ]
-        return found
-
-    def _means(self, user: str, name: str, path: str, kernel: Kernel) -> bool:
-        """Whether a name in `user` can mean the kernel in `path`, and not a nearer one."""
-        if user == path:
-            return True
-        closure = set(self.closure(user))
-        if path in closure:
-            return True
-        last = name.rsplit("::", 1)[-1]
-        return not any(last in self._files[other].index.defined_kernels for other in closure)
-
     def settle(self) -> None:
         """Takes in that all facts were found with everything in view that is in view now."""
         for file in self._files.values():
             file.local_version = self._version
 
-    def snapshot(self) -> dict[str, FileFacts]:
-        """The facts of every file that was given."""
-        return {path: self.facts(path) for path in self.paths()}
-
     def __getstate__(self) -> dict[str, object]:
         state = {
-            k: v for k, v in self.__dict__.items() if k not in ("_views", "_closures", "_resolver")
+            k: v
+            for k, v in self.__dict__.items()
+            if k not in ("_views", "_closures", "_resolver", "_known")
         }
         state["_files"] = {
             path: replace(
@@ -278,6 +253,7 @@ class Workspace(Files):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
+        self._known = nothing_known
         self._views = {}
         self._closures = {}
         self._resolver = self._new_resolver()

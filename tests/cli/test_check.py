@@ -131,6 +131,13 @@ def test_a_broken_file_costs_itself_alone(project: Path) -> None:
     assert "gone.cu: No such file or directory; it is left out" in result.stderr
 
 
+def test_a_second_run_reads_no_source_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = document(".", "--arch", "sm_90", "--report", "build.log")
+    monkeypatch.setattr("occlsp.source.workspace.local_facts", None)
+    monkeypatch.setattr("occlsp.source.entries.index_file", None)
+    assert document(".", "--arch", "sm_90", "--report", "build.log") == first
+
+
 @pytest.mark.slow
 def test_c_plus_plus_that_holds_kernels_is_compiled(project: Path) -> None:
     """And what only launches through the driver's API is the host compiler's."""

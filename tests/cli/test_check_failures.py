@@ -55,6 +55,13 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_checked(project: Pat
     assert "bad.cu:2:23: error: " in result.stdout
 
 
+def test_links_to_nothing_that_are_not_for_cuda_are_passed_over(project: Path) -> None:
+    (project / ".#k.cu").symlink_to("someone@somewhere.1234")  # as an editor locks a file
+    (project / "Make.inc").symlink_to("../Make.Linux")
+    result = check()
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 def test_a_fault_of_ours_in_one_file_costs_that_one(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

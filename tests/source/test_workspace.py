@@ -65,23 +65,9 @@ def test_kernels_and_launches_in_different_files() -> None:
         a_cu='#include "kernel.cuh"\nvoid f(int* p) { k<128><<<1, 128>>>(p); }',
         b_cu='#include "kernel.cuh"\nvoid g(int* p) { k<256><<<1, 256>>>(p); }',
     )
-    [(path, kernel)] = made.kernels_named("k")
-    assert path == "/kernel.cuh"
+    (kernel,) = made.facts("/kernel.cuh").kernels
     assert kernel.instantiations == (("128",), ("256",))
     assert [i.max_threads.value for i in kernel.per_instance] == [128, 256]
-    assert [where for where, _ in made.launches_of(path, kernel)] == ["/a.cu", "/b.cu"]
-
-
-def test_attribute_calls_of_other_files() -> None:
-    made = workspace(
-        kernel_cu="__global__ void k(int* p) {}\n__global__ void other(int* p) {}",
-        opt_cu="__global__ void k(int*);\nvoid f() { cudaFuncSetAttribute(k, "
-        "cudaFuncAttributeMaxDynamicSharedMemorySize, 65536); }",
-    )
-    kernels = {kernel.name: kernel for kernel in made.facts("/kernel.cu").kernels}
-    [(path, attribute)] = made.attributes_for("/kernel.cu", kernels["k"])
-    assert (path, attribute.value.value) == ("/opt.cu", 65536)
-    assert made.attributes_for("/kernel.cu", kernels["other"]) == []
 
 
 def test_an_alias_of_global_in_a_header() -> None:
@@ -176,7 +162,7 @@ def test_a_scan_over_processes_finds_the_same(tmp_path: Path) -> None:
     for jobs in (1, 2):
         made, errors = scanned_workspace(scan_folder([root], root=root, jobs=jobs), root=root)
         assert errors == {}
-        found.append(made.snapshot())
+        found.append({path: made.facts(path) for path in made.paths()})
     assert found[0] == found[1]
     assert len(found[0]) == 31
     header = found[0][str(tmp_path / "k.cuh")].kernels[0]
