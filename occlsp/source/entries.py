@@ -33,6 +33,9 @@ def is_file(path: str) -> bool:
         return False
 
 
+FOR_GOOD = -2
+
+
 @dataclass(slots=True)
 class Entry:
     """One file as a workspace keeps it; small and pickled without its text."""
@@ -57,6 +60,7 @@ class Entry:
     errors: tuple[SourceError, ...] = ()
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
+    """When its includes were resolved; `FOR_GOOD`: nothing that is seen later changes them."""
     calls: bytes = b""
     """Names of functions that it may call, a zero around each, where its text was dropped."""
     parsed: Parsed | None = None

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
-from occlsp.source.entries import Entry, KernelNames, drop_text, is_file, parsed_entry, read_file
+from occlsp.source.entries import (
+    FOR_GOOD,
+    Entry,
+    KernelNames,
+    drop_text,
+    is_file,
+    parsed_entry,
+    read_file,
+)
 from occlsp.source.includes import IncludeResolver
 from occlsp.source.parse import parse, reparse
 from occlsp.source.syntax import FileSyntax
@@ -216,7 +224,7 @@ class Files:
         file = self._files.get(path)
         if file is None:
             return ()
-        if file.resolved_at != self._resolver.generation:
+        if file.resolved_at not in (self._resolver.generation, FOR_GOOD):
             found = (self._resolver.resolve(target, path) for target in file.targets)
             file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
             file.resolved_at = self._resolver.generation

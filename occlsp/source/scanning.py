@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from occlsp.source.crew import Crew, cores
-from occlsp.source.entries import MAX_FILE, Entry, drop_text, parsed_entry
+from occlsp.source.entries import FOR_GOOD, MAX_FILE, Entry, drop_text, parsed_entry
 from occlsp.source.facts import SourceError
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.parse import parse
@@ -143,7 +143,8 @@ def scan_folder(
     finally:
         gc.unfreeze()
     for path in sorted(workspace.loaded() - set(files)):
-        yield Scanned(path, workspace.entry(path, evaluate=False), is_source=False)
+        entry = _as_resolved(workspace.entry(path, evaluate=False))
+        yield Scanned(path, entry, is_source=False)
 
 
 def _parse_all(
@@ -228,9 +229,15 @@ def _evaluated(workspace: Workspace, path: str) -> Evaluated | str:
 def _scanned(workspace: Workspace, path: str, found: Evaluated | str) -> Scanned:
     if isinstance(found, str):
         return Scanned(path, None, found)
-    entry = workspace.entry(path, evaluate=False)
+    entry = _as_resolved(workspace.entry(path, evaluate=False))
     entry.local, entry.local_key, entry.errors = found
     return Scanned(path, entry)
+
+
+def _as_resolved(entry: Entry) -> Entry:
+    """A file whose includes mean what they mean among all the files of the scan."""
+    entry.resolved_at = FOR_GOOD
+    return entry
 
 
 def scanned_workspace(
