@@ -32,7 +32,7 @@ def features(text: bytes, body: Span | None) -> frozenset[str]:
     return frozenset(name for name, found in _FEATURES.items() if found.search(small))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # each holds a kernel's text twice
 def tokens_of(text: bytes) -> bytes:
     """The text without comments, and with the white space that tokens need only."""
     bare = _COMMENT.sub(lambda match: match[1] or b" ", text)
