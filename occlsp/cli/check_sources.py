@@ -1,4 +1,4 @@
-"""The sources that `occlsp check` was asked about: found, parsed here, evaluated in parallel."""
+"""The sources that `occlsp check` was asked about: found, parsed and evaluated in parallel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from occlsp.analysis.sources import SourceFile
 from occlsp.cli.check_pool import spread
 from occlsp.source.facts import FileFacts
-from occlsp.source.scanning import MAX_FILES, includable_files
+from occlsp.source.scanning import MAX_FILES, enter_all, includable_files
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -53,21 +53,17 @@ def read_sources(
 
     What `store` has of them from an earlier run is not read again."""
     workspace = read.workspace
-    wanted: list[str] = []
     places = list(paths)
-    found_files = list(_found(places, read))
+    times = dict(_found(places, read))
     # All names are known before an include is looked up.
-    workspace.add_known(path for path, _, _ in found_files)
+    workspace.add_known(times)
     workspace.add_known(islice(includable_files(list(map(str, places))), MAX_FILES))
-    for path, text, time in found_files:
-        progress(f"reading {path}", len(wanted), 0)
-        try:
-            workspace.update(path, text, is_open=False)
-        except Exception as error:  # a fault in one file costs that one
-            read.leave_out(path, _why(error))
-            continue
-        wanted.append(path)
-        read.modified[path] = time
+    progress(f"reading {len(times)} files", 0, 0)
+    errors = dict(enter_all(workspace, list(times), jobs))
+    for path, why in errors.items():
+        read.leave_out(path, why)
+    wanted = [path for path in times if path not in errors]
+    read.modified.update((path, times[path]) for path in wanted)
     headers = workspace.loaded().difference(wanted)
     store.keep((path, workspace.entry(path, evaluate=False)) for path in headers)
     left = [path for path in wanted if not workspace.is_current(path)]
@@ -118,8 +114,8 @@ def _why(error: Exception) -> str:
     return f"cannot be analysed ({type(error).__name__}: {error})"
 
 
-def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, bytes, float]]:
-    """The files to look at: (path, text, modified)."""
+def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, float]]:
+    """The files to look at: (path, modified)."""
     seen: set[str] = set()
     for path in paths:
         is_asked_for = not path.is_dir()
@@ -143,7 +139,7 @@ def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, bytes, floa
             if text is None:
                 read.leave_out(file, f"above {MAX_BYTES >> 20} MiB")
             elif is_asked_for or file.suffix in CUDA or _LAUNCHES.search(text):
-                yield name, text, status.st_mtime
+                yield name, status.st_mtime
 
 
 def walk(folder: Path, read: Read | None = None) -> Iterator[Path]:

@@ -35,11 +35,16 @@ def command(
     Folders are searched for .cu and .cuh files, and for C++ files that hold kernels or launches.
     """
     from occlsp.cli.scan_format import file_json, print_document
+    from occlsp.reports.cache import sources_directory
     from occlsp.source.scanning import scan_folder, scanned_workspace
+    from occlsp.source.store import Store
 
     root = _root(paths)
     macros = dict(_define(text) for text in defines)
-    found = scan_folder(paths, root=root, include_dirs=include_dirs, defines=macros, jobs=jobs)
+    store = Store(sources_directory(), root, include_dirs, macros)
+    found = scan_folder(
+        paths, root=root, include_dirs=include_dirs, defines=macros, jobs=jobs, store=store
+    )
     workspace, errors = scanned_workspace(
         _with_progress(found), root=root, include_dirs=include_dirs, defines=macros
     )

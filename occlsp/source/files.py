@@ -254,6 +254,18 @@ class Files:
         self._closures[path] = (state, found)
         return found
 
+    def recall(self, path: str, *, is_source: bool) -> bool:
+        """Takes in a file as an earlier run read it; False where none did as it is now.
+
+        Which macros it saw is looked at by `aliased`, once all files are there."""
+        text = self._reader(path) if self._reader and self._known is not nothing_known else None
+        if text is None:
+            return False
+        entry = self._known(path, blake2b(text, digest_size=16).digest())
+        if entry is not None:
+            self.enter(path, entry, is_source=is_source)
+        return entry is not None
+
     def not_entered(self) -> list[str]:
         """Files that others include and that nobody read yet."""
         found = {other for path in list(self._files) for other in self.includes(path)}
@@ -280,9 +292,9 @@ class Files:
                         pending.append(other)
                         seen.setdefault(other, set()).update(file.alias_names)
         return {
-            path: frozenset(names)
-            for path, names in seen.items()
-            if self._files[path].aliases != names
+            path: frozenset(seen.get(path, ()))
+            for path, file in self._files.items()
+            if file.aliases != seen.get(path, frozenset())
         }
 
     def _aliases(self, path: str) -> frozenset[str]:

@@ -19,8 +19,10 @@ from typing import NamedTuple
 from occlsp.source.crew import Crew, cores
 from occlsp.source.entries import FOR_GOOD, MAX_FILE, Entry, drop_text, parsed_entry
 from occlsp.source.facts import SourceError
+from occlsp.source.files import nothing_known
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.parse import parse
+from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
@@ -111,12 +113,14 @@ def scan_folder(
     include_dirs: Sequence[str] = (),
     defines: Mapping[str, str] | None = None,
     jobs: int | None = None,
+    store: Store | None = None,
 ) -> Iterator[Scanned]:
     """Reads every CUDA source below `paths`; yields each as it is done, headers entered too.
 
     `jobs` processes (default: the cores there are), this one among them. First each file is
     parsed, once, then each source is evaluated with all of them in view: so how many processes
-    work on it makes no difference to what is found.
+    work on it makes no difference to what is found. `store`: what an earlier run read is taken
+    from there, and what this one reads is left there.
     """
     files: list[str] = []
     for path, error in source_files(paths):
@@ -124,38 +128,55 @@ def scan_folder(
             files.append(path)
         else:
             yield Scanned(path, None, error)
-    workspace = Workspace(root, include_dirs, defines)
+    known = store.find if store is not None else nothing_known
+    workspace = Workspace(root, include_dirs, defines, known=known)
     workspace.add_known([*files, *islice(includable_files(paths), MAX_FILES)])
     processes = jobs or cores()
-    errors = dict(_parse_all(workspace, files, processes))
-    sources = [path for path in files if path not in errors]
+    errors = dict(enter_all(workspace, files, processes))
     for path, error in errors.items():
         yield Scanned(path, None, error)
-    evaluated: dict[int, Evaluated | str] = {}
-    following = 0
-    gc.freeze()  # what the children share stays as it is
-    try:
-        for index, found in Crew(partial(_evaluated, workspace), processes).run(sources):
-            evaluated[index] = found
-            while following in evaluated:
-                yield _scanned(workspace, sources[following], evaluated.pop(following))
-                following += 1
-    finally:
-        gc.unfreeze()
+    done: list[tuple[str, Entry]] = []
+    for path, found in _evaluated_all(workspace, [p for p in files if p not in errors], processes):
+        scanned = _scanned(workspace, path, found)
+        if scanned.entry is not None:
+            done.append((path, scanned.entry))
+        yield scanned
     for path in sorted(workspace.loaded() - set(files)):
         entry = _as_resolved(workspace.entry(path, evaluate=False))
+        done.append((path, entry))
         yield Scanned(path, entry, is_source=False)
+    if store is not None:
+        store.keep(done)
 
 
-def _parse_all(
+def _evaluated_all(
+    workspace: Workspace, sources: Sequence[str], processes: int
+) -> Iterator[tuple[str, Evaluated | str]]:
+    """The facts of sources in their order; those that are known still are not looked at."""
+    stale = [path for path in sources if not workspace.is_current(path)]
+    left = set(stale)
+    evaluated: dict[str, Evaluated | str] = {}
+    gc.freeze()  # what the children share stays as it is
+    try:
+        results = Crew(partial(_evaluated, workspace), processes).run(stale)
+        for path in sources:
+            while path in left and path not in evaluated:
+                index, found = next(results)
+                evaluated[stale[index]] = found
+            yield path, evaluated.pop(path) if path in left else _evaluated(workspace, path)
+    finally:
+        gc.unfreeze()
+
+
+def enter_all(
     workspace: Workspace, files: Sequence[str], processes: int
 ) -> Iterator[tuple[str, str]]:
     """Enters sources with all that they include; yields those that cannot be read, and why."""
-    tasks = [Task(path) for path in files]
     sources = set(files)
+    tasks = [Task(path) for path in files if not workspace.recall(path, is_source=True)]
     is_repeated = False
     kept = 0
-    while tasks:
+    while True:
         found: dict[int, Entry | str | None] = {}
         for index, read in Crew(_parsed, processes, _without_text).run(tasks):
             if isinstance(read, Entry) and read.syntax is not None:
@@ -171,8 +192,11 @@ def _parse_all(
                 yield task.path, read
             elif not task.aliases:
                 workspace.miss(task.path)
-        tasks = [Task(path) for path in workspace.not_entered()]
-        if not tasks and not is_repeated:
+        more = workspace.not_entered()
+        tasks = [Task(path) for path in more if not workspace.recall(path, is_source=False)]
+        if not more and is_repeated:
+            return
+        if not more:
             is_repeated = True
             tasks = [Task(path, names) for path, names in workspace.aliased().items()]
 

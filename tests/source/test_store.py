@@ -14,6 +14,7 @@ from occlsp.source import entries
 from occlsp.source import store as stores
 from occlsp.source import workspace as workspaces
 from occlsp.source.facts import FileFacts
+from occlsp.source.scanning import scan_folder, scanned_workspace
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -217,3 +218,25 @@ class TestWhatIsOnTheDisk:
             os.utime(store.file, (number, number))
         assert len(list(tmp_path.glob("*.db"))) == stores.MOST_STORES
         assert not Store(tmp_path, "/0").file.exists()
+
+
+def test_a_scan_takes_and_leaves_what_is_known(project: Project, parsed: list[str]) -> None:
+    def scanned() -> dict[str, FileFacts]:
+        root = str(project.folder)
+        found = scan_folder([root], root=root, jobs=1, store=project.store())
+        made, errors = scanned_workspace(found, root=root)
+        assert errors == {}
+        return {Path(path).name: made.facts(path) for path in made.paths()}
+
+    first = scanned()
+    assert block(first, "main.cu") == ((256, 1, 1),)
+    parsed.clear()
+    assert scanned() == first
+    assert parsed == []
+    project.write(**{"threads.h": "constexpr int kThreads = 128;\n#define KERNEL __global__\n"})
+    project.write(**{"main.cu": MAIN + "KERNEL void named(int* p) {}\n"})
+    second = scanned()
+    assert block(second, "main.cu") == ((128, 1, 1),)
+    assert [kernel.name for kernel in second["main.cu"].kernels] == ["named"]
+    project.write(**{"threads.h": HEADER})
+    assert scanned()["main.cu"].kernels == (), "the macro is gone, and main.cu as it was"
