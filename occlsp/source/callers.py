@@ -48,6 +48,7 @@ closed yet makes one of all that follows."""
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD_BYTES = re.compile(rb"\b[A-Za-z_]\w*")
 _NOT_ASKED = unknown("it decides nothing")
 _INTERNAL = re.compile(rb"\bstatic\b")
 
@@ -229,10 +230,14 @@ class Callers:
     def evaluated(self, origin: Origin, index: int, name: str) -> dict[int, Call] | None:
         """The calls in one function by where they stand; None where it cannot be followed."""
         reuse = self.reuse if self.reuse and self.reuse.path == origin.path else None
-        launching = self.names(origin).launching
-        key = (origin.path, index, "" if reuse is not None and name in launching else name)
+        names = self.names(origin)
+        # What is asked of another file comes to its `main` by way of one function after another:
+        # it is followed once for all of them.
+        together = names.launching if reuse is not None else frozenset(names.functions)
+        key = (origin.path, index, "" if name in together else name)
         if key not in self.evaluations:
-            wanted = launching | {name} | callables(origin.syntax.functions[index])
+            wanted = together if name in together else names.launching | {name}
+            wanted |= callables(origin.syntax.functions[index])
             given = self.bindings(origin, index)
             kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None
             if kept is None:
@@ -263,16 +268,13 @@ class Callers:
         """Follows a function up to its calls of some functions."""
         syntax = origin.syntax
         function = syntax.functions[index]
-        pattern = b"|".join(re.escape(item.encode()) for item in sorted(wanted))
         sites: list[Site] = []
         asked: dict[int, list[bool]] = {}
         decides: dict[str, tuple[bool, ...] | None] = {}
-        for match in re.compile(rb"\b(?:" + pattern + rb")\b").finditer(
-            syntax.code, *function.body
-        ):
-            site = read_site(syntax.code, *match.span(), origin.view)
+        for match in _WORD_BYTES.finditer(syntax.code, *function.body):
+            callee = match.group().decode()
+            site = read_site(syntax.code, *match.span(), origin.view) if callee in wanted else None
             if site is not None:
-                callee = match.group().decode()
                 decides[callee] = parameters = self.decides(origin, callee)
                 count = len(site.arguments)
                 every = (True,) * count
