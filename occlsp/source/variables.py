@@ -271,12 +271,14 @@ class Variables:
             state.variables[item.name] = unknown(f"{item.name} is a reference")
             return
         value = self.initial(item, start)
-        fields = {k: v for k, v in state.variables.items() if k.startswith(f"{item.name}.")}
+        fields = {}
+        if isinstance(value, Number) and "Config" in item.type:
+            start_of = f"{item.name}."
+            fields = {k: v for k, v in state.variables.items() if k.startswith(start_of)}
         kind = f"{item.type}{extents(item, start, self)}" if item.is_array else item.type
         self.hide(item.name, kind)
         state.variables[item.name] = value
-        if isinstance(value, Number) and "Config" in item.type:
-            state.variables.update(fields)
+        state.variables.update(fields)
         if item.is_array and not item.is_function_pointer:
             state.variables.update(elements(item, start, self))
 
