@@ -175,12 +175,13 @@ _WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 
 def called_names(syntax: FileSyntax) -> frozenset[str]:
-    """The functions that a file may call: words of four letters and more before `(` or `<`."""
+    """The functions that a file may call: words before `(` or `<`."""
     found = set()
     for piece in syntax.code.replace(b"<", b"(").split(b"(")[:-1]:
         bare = piece.rstrip()
         found.add(bare[len(bare.rstrip(_WORD_BYTES)) :])
-    return frozenset([n.decode() for n in found if len(n) > 3 and not n[:1].isdigit()])
+    found -= {b"", b"if", b"for", b"int", b"while", b"switch", b"return", b"sizeof", b"include"}
+    return frozenset([name.decode() for name in found if not name[:1].isdigit()])
 
 
 _CLASS = re.compile(

@@ -70,6 +70,19 @@ def test_kernels_and_launches_in_different_files() -> None:
     assert [i.max_threads.value for i in kernel.per_instance] == [128, 256]
 
 
+def test_a_call_from_a_file_whose_text_was_dropped(tmp_path: Path) -> None:
+    """However short the function's name is."""
+    (tmp_path / "h.cuh").write_text(
+        "#pragma once\ntemplate <int N> __global__ void k(int* p) {}\n"
+        "template <int N> void go(int* p) { k<N><<<1, N>>>(p); }\n"
+    )
+    (tmp_path / "a.cu").write_text('#include "h.cuh"\nvoid f(int* p) { go<128>(p); }\n')
+    root = str(tmp_path)
+    made, _ = scanned_workspace(scan_folder([root], root=root, jobs=1), root=root)
+    (launch,) = made.facts(str(tmp_path / "h.cuh")).launches
+    assert launch.block.value == (128, 1, 1)
+
+
 def test_an_alias_of_global_in_a_header() -> None:
     made = workspace(
         macros_h="#define MY_KERNEL __global__ static void\n",
