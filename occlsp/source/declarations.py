@@ -30,6 +30,10 @@ _SPECIFIERS = frozenset(
 )
 _TEMPLATE = re.compile(rb"\btemplate\s*(<)")
 _LABEL = re.compile(rb"\s*(?:public|private|protected)\s*:(?!:)")
+_MACRO_USE = re.compile(rb"\s*(" + IDENTIFIER + rb")[ \t]*(?:(\()|(?=\n|\r))")
+"""A macro's use with nothing before it: what stands on a line behind it is no part of it."""
+_LINE_END = re.compile(rb"[ \t]*[\n\r]")
+_LONE_MACRO = re.compile(rb"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
 _USING = re.compile(rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);")
 _TYPEDEF = re.compile(rb"typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;")
 _DECLARATOR = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*")
@@ -159,7 +163,7 @@ def constants(
         return
     while (label := _LABEL.match(fragment.code, start, end)) is not None:
         start = label.end()
-    declaration = Declaration(fragment, start, end)
+    declaration = Declaration(fragment, behind_macros(fragment.code, start, end), end)
     if not declaration.specifiers & {b"const", b"constexpr"}:
         return
     parameters = class_parameters(heads)
@@ -178,6 +182,23 @@ def constants(
             conditions=conditions,
         )
         yield name.start, constant
+
+
+def behind_macros(code: bytes, start: int, end: int) -> int:
+    """Behind the uses of macros, with no semicolons, that stand on lines before a declaration."""
+    while (use := _MACRO_USE.match(code, start, end)) is not None:
+        behind = use.end()
+        if use[2] is None:
+            if _LONE_MACRO.fullmatch(use[1]) is None:
+                break
+        elif use[1] in ATTRIBUTES or (closing := match_parenthesis(code, behind - 1, end)) is None:
+            break
+        else:
+            behind = closing + 1
+        if _LINE_END.match(code, behind, end) is None:
+            break
+        start = behind
+    return start
 
 
 @lru_cache(maxsize=1024)

@@ -130,11 +130,9 @@ class Variables:
             self.side_effects(tokenize(written), every=True)
             return
         tokens = tokenize(written)
-        end_of_macro = _macro_end(tokens)
-        while end_of_macro:
+        while end_of_macro := _macro_end(tokens, written):
             self.call_effect(tokens[:end_of_macro], start)
             tokens = tokens[end_of_macro:]
-            end_of_macro = _macro_end(tokens)
         if not tokens:
             return
         if tokens[0].text in ("using", "typedef"):
@@ -441,15 +439,27 @@ _USING = re.compile(r"using\s+(\w+)\s*=\s*([^;]+)", re.S)
 _TYPEDEF = re.compile(r"typedef\s+(.+?)\s+(\w+)\s*;?$", re.S)
 
 
-def _macro_end(tokens: Sequence[Token]) -> int:
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
+
+
+def _macro_end(tokens: Sequence[Token], text: str) -> int:
     """Behind a macro that stands where a statement begins, with no semicolon; 0 for none."""
-    if len(tokens) < 4 or tokens[0].kind != "name" or tokens[1].text != "(":
+    if len(tokens) < 4 or tokens[0].kind != "name":
         return 0
+    if tokens[1].text != "(":
+        return int(_is_lone_macro(tokens, text))
     if tokens[0].text in ("alignas", "decltype", "__align__", "__attribute__", "sizeof"):
         return 0
     close = matching(tokens, 1)
     following = tokens[close + 1] if close + 1 < len(tokens) else None
     return close + 1 if following is not None and following.kind == "name" else 0
+
+
+def _is_lone_macro(tokens: Sequence[Token], text: str) -> bool:
+    """Whether the first token is a macro on a line of its own, before a declaration: no type."""
+    between = text[tokens[0].start + len(tokens[0].text) : tokens[1].start]
+    is_alone = "\n" in between and _MACRO.fullmatch(tokens[0].text) is not None
+    return is_alone and declarations(tokens[1:]) is not None
 
 
 def _one() -> Number:

@@ -33,6 +33,26 @@ def test_functions_with_parameters_defaults_and_template_heads() -> None:
     assert less.name == "operator<"
 
 
+def test_a_constant_behind_macros_without_semicolons() -> None:
+    syntax = parse(b"""
+        REGISTER_KERNEL(32, u)
+        REGISTER_KERNEL(64, (a, b))
+
+        LIBRARY_BEGIN
+        const Count kThreads = 128;
+        alignas(16)
+        constexpr int kAligned = 4;
+        struct Sized { Sized(int size)
+            const; static const int kSize = 2; };
+    """)
+    found = [(one.name, one.type, one.value and one.value.text) for one in syntax.constants]
+    assert found == [
+        ("kThreads", "Count", "128"),
+        ("kAligned", "int", "4"),
+        ("kSize", "int", "2"),
+    ]
+
+
 def test_constants_at_namespace_and_class_scope() -> None:
     syntax = parse(b"""
         constexpr int kA = 4, kB = kA << 1;

@@ -33,6 +33,13 @@ class TestVariables:
     def test_a_dim3_set_by_its_parts(self) -> None:
         assert blocks("dim3 b; b.x = 16; b.y = b.x / 2; k<<<n, b>>>(p);") == ((16, 8, 1),)
 
+    def test_a_macro_on_a_line_before_a_declaration_is_no_type(self) -> None:
+        body = "SKIP_IF_BEGIN\n dim3 b(64);\n k<<<n, b>>>(p);\n SKIP_IF_END"
+        assert blocks(body) == ((64, 1, 1),)
+        opens = "#define SKIP_IF_BEGIN if (!skip) {\n#define SKIP_IF_END }\n"
+        assert blocks(body, before=opens) == ((64, 1, 1),)
+        assert blocks("BLOCK_SIZE_T\n t = 64; k<<<n, t>>>(p);") == ((64, 1, 1),)
+
     def test_the_same_on_every_path(self) -> None:
         body = "int t; if (n) { t = 64; } else { t = 64; } k<<<n, t>>>(p);"
         assert blocks(body) == ((64, 1, 1),)
