@@ -1,4 +1,4 @@
-"""The values of a `for` loop's variable that counts from one constant to another."""
+"""The values that a loop's variable counts through, and those that a loop leaves."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from occlsp.source.evaluate import evaluate
-from occlsp.source.numbers import Number, among, between, binary, known
+from occlsp.source.numbers import Number, among, between, binary, convert, known, truth
 from occlsp.source.values import to_number
 
 if TYPE_CHECKING:
+    from occlsp.source import expressions as ast
     from occlsp.source.names import StaticScope
 
 MAX_ROUNDS = 64
@@ -48,6 +49,45 @@ def counted(name: str, condition: str, step: str, scope: StaticScope) -> tuple[s
         last = limit.value - (test[2] == "<")
         return name, between(first.value, last, first.type, f"{name} counts up to {last}")
     return None
+
+
+def stepped(statement: str) -> str | None:
+    """The variable that a statement steps, where it does nothing else."""
+    moved = _STEP.match(statement)
+    return None if moved is None or "," in statement else moved[2] or moved[3] or moved[5]
+
+
+def left_by(
+    name: str, first: Number, condition: ast.Node, statement: str, scope: StaticScope
+) -> Number | None:
+    """What a variable can be behind `while (condition) statement;`; None where it is not known.
+
+    The loop may end wherever the condition need not hold: `while (t < n && t < 256) t *= 2;`
+    leaves each power of two up to 256. It has to be known that it ends: nothing may overflow.
+    """
+    moved = _STEP.match(statement)
+    if moved is None or first.values is None or first.type is None:
+        return None
+    op, by = _step(moved, scope)
+    if by is None:
+        return None
+    found: list[int] = []
+    for value in first.values:
+        current = known(value, first.type)
+        for _ in range(MAX_ROUNDS):
+            scope.variables[name] = current
+            holds = truth(to_number(evaluate(condition, scope))).value
+            if not holds and current.value is not None:
+                found.append(current.value)
+            if holds == 0:
+                break
+            following = convert(binary(op, current, by), first.type)
+            if following.value is None or following.value <= 0 or following == current:
+                return None
+            current = following
+        else:
+            return None
+    return among(found, first.type)
 
 
 def _step(moved: re.Match[str], scope: StaticScope) -> tuple[str, Number | None]:

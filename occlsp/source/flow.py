@@ -211,6 +211,7 @@ class Interpreter(Variables):
             return
         entry = self.state.fork()
         self.havoc(node.start, node.end)
+        left = self.left_by(node, entry) if node.kind == "while" else None
         if node.kind == "while":
             self.expressions(*node.head)
             condition = self.condition(*node.head)
@@ -227,6 +228,32 @@ class Interpreter(Variables):
             end.reachable = end.reachable or (node.kind != "do" and entry.reachable)
         self.meet(ends, guarded)
         self.havoc(node.start, node.end)
+        if left is not None:
+            self.state.variables[left[0]] = left[1]
+
+    def left_by(self, node: st.Loop, entry: State) -> tuple[str, Number] | None:
+        """The variable that a loop does nothing but step, and what it can be behind the loop."""
+        from occlsp.source.counting import left_by, stepped
+
+        body = node.body
+        if isinstance(body, st.Block) and len(body.statements) == 1:
+            body = body.statements[0]
+        if not isinstance(body, st.Simple) or body.jump is not None:
+            return None
+        written = self.text[body.start : body.end].rstrip("; \t\r\n")
+        name = stepped(written)
+        first = entry.variables.get(name or "")
+        if name is None or not isinstance(first, Number) or self.changed_in(name, *node.head):
+            return None
+        nodes = self.condition(*node.head)
+        if len(nodes) != 1:
+            return None
+        scope = FlowScope(self, self.state.fork())
+        left = left_by(name, first, nodes[0], written, scope)
+        if left is None:
+            return None
+        symbol = (f"{self.body.path}:{name}", self.body.base + node.start)
+        return name, left.defined(None, ((symbol, 1, 0),)).asked(device=first.device)
 
     def for_loop(self, node: st.Loop) -> None:
         self.enter()

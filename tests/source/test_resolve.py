@@ -57,6 +57,32 @@ class TestVariables:
         assert blocks("int t = 64; while (n) { k<<<n, t>>>(p); t *= 2; }") is None
         assert blocks("int t = 64; while (n) { t *= 2; } k<<<n, t>>>(p);") is None
 
+    def test_a_loop_that_only_doubles_leaves_a_set(self) -> None:
+        launches = "k<<<n, t>>>(p);"
+        some = ((32, 1, 1), (64, 1, 1), (128, 1, 1))
+        for loop in (
+            "while (t < n && t < 128) t *= 2;",
+            "while (t < 128 && (t < n || n < 0)) { t <<= 1; }",
+            "const int most = n > 9 ? 64 : 128; while (t < most && t < n) t *= 2;",
+        ):
+            assert blocks(f"int t = 32; {loop} {launches}") == some, loop
+        assert blocks(f"int t = 32; while (t < 100) t *= 2; {launches}") == ((128, 1, 1),)
+        assert blocks(f"int t = 512; while (t > 64) t /= 2; {launches}") == ((64, 1, 1),)
+
+    def test_a_loop_of_which_it_is_not_known_where_it_ends_leaves_nothing(self) -> None:
+        for loop in (
+            "while (t < n) t *= 2;",
+            "while (t < n && t < 128) { t *= 2; if (n == 7) break; t += 1; }",
+            "while (t < n && t < 128) if (p) t *= 2;",
+            "while (t < 128 && t++ < n) t *= 2;",
+            "while (t > n && t > 0) t /= 2;",
+            "while (t < n && t < limit) { t *= 2; }",
+            "while (t < 128) { t *= n; }",
+            "while (n++ < t && t < limit) t += 32;",
+        ):
+            body = f"int limit = 64; limit = read(); int t = 32; {loop} k<<<1, t>>>(p);"
+            assert blocks(body) is None, loop
+
     def test_a_constant_of_the_same_name_in_a_loop_is_another(self) -> None:
         body = "const int t = 64; while (n) { const int t = 512; n -= t; } k<<<1, t>>>(p);"
         assert blocks(body) == ((64, 1, 1),)
