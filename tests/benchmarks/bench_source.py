@@ -3,6 +3,7 @@
     python tests/benchmarks/bench_source.py facts DIRECTORY...
     python tests/benchmarks/bench_source.py edit FILE...
     python tests/benchmarks/bench_source.py scan DIRECTORY...
+    python tests/benchmarks/bench_source.py again DIRECTORY...
 
 Processor time of one core, but for `scan`, which tells the wall time of one and of two processes,
 and the peak of memory of the one that joins what they read. The parse is measured anew beside each
@@ -17,6 +18,7 @@ import re
 import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -27,6 +29,7 @@ import tree_sitter_cuda
 
 from occlsp.source.parse import parse
 from occlsp.source.scanning import scan_folder, scanned_workspace, source_files
+from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 ROUNDS = 3
@@ -175,6 +178,24 @@ def bench_scan(roots: Sequence[str]) -> None:
     process.join()
 
 
+def bench_again(roots: Sequence[str]) -> None:
+    """A scan by one process with an empty store, and one that finds all in it."""
+    bare = bare_parser()
+    parsing = sum(cost(partial(bare, text)) for text in files_of(roots).values())
+    with tempfile.TemporaryDirectory() as folder:
+        for run in ("first", "second"):
+            took = cost(partial(scan_with_store, roots, Path(folder)))
+            print(f"{run} scan: {took:.2f} s, {took / parsing:.2f} times the bare parse")
+
+
+def scan_with_store(roots: Sequence[str], folder: Path) -> None:
+    """What `occlsp scan` does, without the printing."""
+    found = scan_folder(roots, root=roots[0], jobs=1, store=Store(folder, roots[0]))
+    workspace, _ = scanned_workspace(found, root=roots[0])
+    for path in workspace.paths():
+        workspace.facts(path)
+
+
 def hold(roots: list[str]) -> None:
     """Joins all that a scan finds, asks for every fact, and tells what memory that took."""
     found = scan_folder(roots, root=roots[0], jobs=2)
@@ -191,7 +212,7 @@ def peak() -> int:
 
 
 def main() -> int:
-    benches = {"facts": bench_facts, "edit": bench_edit, "scan": bench_scan}
+    benches = {"facts": bench_facts, "edit": bench_edit, "scan": bench_scan, "again": bench_again}
     if len(sys.argv) < 3 or sys.argv[1] not in benches:
         print(__doc__, file=sys.stderr)
         return 2
