@@ -197,7 +197,12 @@ class Callers:
                 if given is not None:
                     found.append(given)
                 continue
-            called = (inside, [site]) if site is not None else self.handed(origin, start)
+            called = (inside, [site]) if site is not None else None
+            if site is None or site.is_address:
+                called = self.handed(origin, start)
+                if called is None and site is not None:
+                    sites.setdefault(inside, []).append(site)
+                    continue
             if called is None or not all(one.is_counted for one in called[1]):
                 return None  # its address is taken: anybody may call it
             sites.setdefault(called[0], []).extend(
@@ -306,10 +311,12 @@ class Callers:
         self.deciding[key] = self.deciding.get(key, frozenset()) | names
 
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
-        """`template void f<64>(…);` says what one instantiation is."""
+        """`template void f<64>(…);` says what one instantiation is, as a table of them does."""
         code = origin.syntax.code
         start = max(code.rfind(b";", 0, offset), code.rfind(b"}", 0, offset)) + 1
-        if site is None or not re.match(rb"\s*template\s+(?!<)", code[start:offset]):
+        if site is None or not (
+            site.is_address or re.match(rb"\s*template\s+(?!<)", code[start:offset])
+        ):
             return None
         scope = StaticScope(origin.view, At(origin.path, offset))
         return Call(tuple(_binding(text, scope) for text in site.template), None)
@@ -355,7 +362,7 @@ class Callers:
                 evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
                 for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
             )
-            found[site.start] = Call(arguments, values)
+            found[site.start] = Call(arguments, None if site.is_address else values)
 
         interpreter = Interpreter(
             origin.view,

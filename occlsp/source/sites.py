@@ -44,17 +44,20 @@ class Site:
     span: Span
     template: tuple[str, ...]
     arguments: tuple[Expr, ...]
+    is_address: bool = False
+    """Whether an instance of a template is named, and not called: `table[] = {f<32>, f<64>}`."""
 
     @property
     def is_counted(self) -> bool:
         """Whether it is to be seen how many arguments there are: none is a pack."""
-        return not any(argument.text.endswith("...") for argument in self.arguments)
+        return not self.is_address and not any(one.text.endswith("...") for one in self.arguments)
 
 
 _NEAR, _AHEAD = 256, 2_000
 """Bytes behind a name in which its template arguments are looked for."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
+_ADDRESS_END = re.compile(rb"\s*(?:[,;)}]|:(?!:))")
 _LONE = re.compile(rb"[(,]\s*&?\s*\Z")
 _BRACKETS = re.compile(rb"[()\[\]{};,]")
 
@@ -65,7 +68,8 @@ def is_launched(code: bytes, end: int) -> bool:
 
 
 def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Site | None:
-    """The call whose name stands from `start` to `end`; None where it is not called there.
+    """The call whose name stands from `start` to `end`; None where it is not called there, nor an
+    instance of a template that somebody may call.
 
     With a view, `benchmark(times, f, a, b)` is a call of `f` with a and b where `benchmark` calls
     what it is handed with all that follows.
@@ -84,7 +88,11 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
         position = end + tokens[found[1]].start
     close = arguments_end(code, position)
     if close == position:
-        return _forwarded(code, Span(start, position), template, view) if view else None
+        name = Span(start, position)
+        forwarded = _forwarded(code, name, template, view) if view else None
+        if forwarded is None and template and _ADDRESS_END.match(code, position):
+            return Site(start, name, template, (), is_address=True)
+        return forwarded
     opening = code.index(b"(", position) + 1
     return Site(start, Span(start, close), template, _arguments(code, opening, close - 1))
 

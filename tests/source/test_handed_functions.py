@@ -101,3 +101,35 @@ class TestCalledByATemplate:
     def test_kept_in_a_variable_it_is_unknown(self) -> None:
         main = "int main() { run(0, 32); auto kept = run; kept(0, 64); }"
         assert blocks(RUN + main) is None
+
+
+class TestInstancesOfATemplate:
+    RUN = """
+        __global__ void k(int* p) {}
+        template <class T, int N> void run(int* p) { k<<<1, N>>>(p); }
+    """
+
+    def test_in_a_table(self) -> None:
+        choose = """template <class T> void choose(int i) {
+            constexpr int most = 128;
+            static const Function table[] = {run<T, 32>, &run<T, 64>, i ? run<T, 96> : 0};
+            table[i](0);
+            Function last = run<T, most>;
+        }"""
+        assert blocks("constexpr int most = 7;" + self.RUN + choose) == [32, 64, 96, 128]
+        table = "Function table[] = {run<int, 32>, run<int, 64>};\n"
+        assert blocks(self.RUN + table) == [32, 64]
+
+    def test_with_calls_of_others(self) -> None:
+        source = "void go(int* p) { run<int, 32>(p); later(run<float, 64>); }"
+        assert blocks(self.RUN + source) == [32, 64]
+
+    def test_with_arguments_that_anybody_may_give(self) -> None:
+        run = "template <int N> void run(int* p, int t) { k<<<1, t>>>(p); }\n"
+        source = "void go(int* p) { run<32>(p, 64); later(&run<32>); }"
+        assert blocks("__global__ void k(int* p) {}\n" + run + source) is None
+
+    def test_one_that_is_not_known_makes_it_unknown(self) -> None:
+        for one in ("run<int, N>", "run<int>", "run"):
+            source = f"template <int N> void go() {{ later(run<int, 64>); later({one}); }}"
+            assert blocks(self.RUN + source) is None, one
