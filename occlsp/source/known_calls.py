@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from occlsp.source import types
 from occlsp.source.lexer import Token, split_arguments
 from occlsp.source.numbers import INT, unknown
+from occlsp.source.syntax import Function
 from occlsp.source.view import View
 
 if TYPE_CHECKING:
@@ -71,15 +72,24 @@ def may_change(callee: str, position: int, view: View, is_statement: bool) -> bo
     A function that is not in view may where nothing takes its result (`is_statement`).
     """
     last = callee.rsplit("::", 1)[-1]
-    found = view.functions(last)
+    found = [item.function for _, item in view.functions(last)]
     if found:
-        return any(
-            position < len(item.function.parameters)
-            and types.is_reference(item.function.parameters[position].type)
-            for _, item in found
-        )
+        return _takes_reference(found, position)
     if view.kernels(last) or _COPIES.match(last) or types.size(last) is not None:
         return False
     if view.defines(last):
         return False
+    # What stands in a branch of `#if` that the build's flags would turn on is meant, if called.
+    found = [item.function for one in view.indexes for item in one.functions.get(last, ())]
+    if found:
+        return _takes_reference(found, position)
     return is_statement and not last[:1].isupper()
+
+
+def _takes_reference(functions: Sequence[Function], position: int) -> bool:
+    """Whether any of some functions may change the argument at a position."""
+    return any(
+        position < len(function.parameters)
+        and types.is_reference(function.parameters[position].type)
+        for function in functions
+    )

@@ -106,6 +106,13 @@ class TestVariables:
     def test_an_address_given_away_makes_it_unknown(self) -> None:
         assert blocks("int t = 64; tune(&t); k<<<1, t>>>(p);") is None
 
+    def test_a_function_that_the_build_turns_on_changes_what_its_head_says(self) -> None:
+        body = "dim3 b(64); dim3 g = grid_of(n, b); k<<<g, b>>>(p);"
+        for taken, known in (("dim3 b", ((64, 1, 1),)), ("dim3& b", None)):
+            before = f"#ifdef MY_CUDA_ON\ndim3 grid_of(int n, {taken}) {{ return n; }}\n#endif\n"
+            assert blocks(body, before=before) == known
+        assert blocks(body) is None
+
     def test_what_a_stream_reads_is_unknown(self) -> None:
         for body in (
             "coordinates >> t;",
