@@ -268,7 +268,7 @@ def _call(node: ast.Call, scope: Scope, where: Where | None) -> Abstract:
     if isinstance(callee, ast.Name):
         name = callee.text.removeprefix("std::").removeprefix("cuda::std::")
         name = name.removeprefix("::")
-        if name == "dim3" or types.plain(scope.type_text(callee.text)) == "dim3":
+        if name in ("dim3", "make_uint3") or types.plain(scope.type_text(callee.text)) == "dim3":
             return _dim(node.arguments, scope, where)
         arguments = [evaluate(item, scope) for item in node.arguments]
         local = scope.variable(callee.text) if "::" not in callee.text else None

@@ -92,7 +92,7 @@ def written_parts(expr: Expr) -> tuple[Expr, ...]:
     node = ast.parse(expr.text)
     items: tuple[ast.Node, ...] = ()
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.Name):
-        items = node.arguments if node.callee.text.endswith("dim3") else ()
+        items = node.arguments if node.callee.text.endswith(("dim3", "make_uint3")) else ()
     elif isinstance(node, ast.Braces):
         items = node.items
     if not items or any(item.start < 0 for item in items):

@@ -30,6 +30,11 @@ class TestVariables:
     def test_a_dim3_of_the_function(self) -> None:
         assert blocks("dim3 b(16, 16); k<<<n, b>>>(p);") == ((16, 16, 1),)
 
+    def test_a_uint3_is_as_good(self) -> None:
+        body = "uint3 b = make_uint3(16, 8, 1); b.x *= 2; k<<<n, b>>>(p);"
+        assert blocks(body) == ((32, 8, 1),)
+        assert blocks("k<<<n, make_uint3(16, 8, 2)>>>(p);") == ((16, 8, 2),)
+
     def test_a_dim3_set_by_its_parts(self) -> None:
         assert blocks("dim3 b; b.x = 16; b.y = b.x / 2; k<<<n, b>>>(p);") == ((16, 8, 1),)
 
