@@ -91,6 +91,9 @@ class Scope(Protocol):
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
         """A constant, enumerator or kernel in view."""
 
+    def outside(self, name: str) -> Abstract | None:
+        """What a name that is not in view means to the files that include this one."""
+
     def type_text(self, text: str) -> str:
         """A type with aliases and template parameters resolved as far as they are known."""
 
@@ -133,6 +136,8 @@ def _name(node: ast.Name, scope: Scope, where: Where | None) -> Abstract:
         if node.text == "warpSize":
             return known(32, INT)
     value = scope.constant(node.text, node.arguments)
+    if value is None and node.arguments is None and "::" not in node.text:
+        value = scope.outside(node.text)
     if value is not None:
         return value
     shown = node.text if node.arguments is None else f"{node.text}<…>"

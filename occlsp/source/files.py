@@ -59,6 +59,7 @@ class Files:
         self._resolver = self._new_resolver()
         self._views: dict[str, tuple[bytes, View, KernelNames]] = {}
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        self._including: tuple[tuple[int, int], dict[str, list[str]]] = ((-1, -1), {})
         self._kernel_files: dict[str, set[str]] = {}
         """Kernel name → the files that declare one."""
         self._mentioning: dict[str, set[str]] = {}
@@ -254,6 +255,17 @@ class Files:
         self._closures[path] = (state, found)
         return found
 
+    def including(self) -> dict[str, list[str]]:
+        """The files in view that include a file directly."""
+        state = (self._graph, self._resolver.generation)
+        if self._including[0] != state:
+            found: dict[str, list[str]] = {}
+            for path in self._files:
+                for other in self.includes(path):
+                    found.setdefault(other, []).append(path)
+            self._including = (state, found)
+        return self._including[1]
+
     def recall(self, path: str, *, is_source: bool) -> bool:
         """Takes in a file as an earlier run read it; False where none did as it is now.
 
@@ -279,10 +291,7 @@ class Files:
         """The macros for `__global__` that files see, where they were not known as they were read;
         all that is included has been entered."""
         seen: dict[str, set[str]] = {}
-        including: dict[str, list[str]] = {}
-        for path in self._files:
-            for other in self.includes(path):
-                including.setdefault(other, []).append(path)
+        including = self.including()
         for path, file in self._files.items():
             pending, reached = [path] if file.alias_names else [], {path}
             while pending:

@@ -94,6 +94,11 @@ class StaticScope:
             return Kernels((KernelName(name, arguments),))
         return None
 
+    def outside(self, name: str) -> Abstract | None:
+        """What a name that is not in view means to the files that include this one."""
+        found: Abstract | None = None if name in self.template else self.view.outside(name)
+        return found
+
     def joined(
         self,
         found: list[tuple[str, Constant]],

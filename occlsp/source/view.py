@@ -32,17 +32,10 @@ MAX_FUNCTION = 3_000
 MAX_PLAIN_FUNCTION = 1_000
 """The same for other functions."""
 NOT_VALUES = frozenset(
-    [
-        "void",
-        "float",
-        "double",
-        "cudaError_t",
-        "CUresult",
-        "std::string",
-        "string",
-        "half",
-        "__half",
-    ]
+    (
+        *("void", "float", "double", "cudaError_t", "CUresult"),
+        *("std::string", "string", "half", "__half"),
+    )
 )
 """Return types of functions whose results are no sizes."""
 
@@ -356,8 +349,11 @@ class View:
         predefined: dict[str, str],
         workspace_kernels: Callable[[str], bool] = lambda name: False,
         included: Included | None = None,
+        outside: Callable[[str], Any] = lambda name: None,
     ) -> None:
         self.path = path
+        self.outside = outside
+        """What a name that is not in view means to the files that include this one."""
         self.indexes = tuple(indexes)
         self.included = included or Included(self.indexes[:-1])
         self._names = _Names(self.included, self.indexes[-1:])

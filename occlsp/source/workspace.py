@@ -14,7 +14,7 @@ from functools import partial
 from hashlib import blake2b
 
 from occlsp.source import kernel_facts as heads
-from occlsp.source.callers import Callers, Elsewhere
+from occlsp.source.callers import UNITS, Callers, Elsewhere
 from occlsp.source.collect import Origin
 from occlsp.source.entries import (
     Entry,
@@ -27,6 +27,7 @@ from occlsp.source.entries import (
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
+from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.reuse import Reuse
 from occlsp.source.view import Included, View
 
@@ -52,6 +53,8 @@ class Workspace(Files):
         """`known` gives what an earlier run read of a file with this content."""
         super().__init__(root, include_dirs, defines, reader, known)
         self._world = (-1, b"")
+        self._outsides: dict[str, Outside] = {}
+        self._asking: set[str] = set()
         self._borrowed: list[str] = []
         """Files whose texts were read again for another's sake."""
 
@@ -95,7 +98,7 @@ class Workspace(Files):
         digest = blake2b(digest_size=16)
         for other in closure:
             digest.update(self._files[other].digest)
-        key = digest.digest()
+        key = digest.digest() + self._around(path)
         kept = self._views.get(path)
         if kept is not None and kept[0] == key:
             return kept[1]
@@ -104,9 +107,36 @@ class Workspace(Files):
         if included is None or list(map(id, included.indexes)) != list(map(id, indexes[:-1])):
             included = Included(indexes[:-1])
         names = KernelNames(self._kernel_files)
-        view = View(path, indexes, self.defines, names, included)
+        outside = self._outsides.get(path)
+        if outside is None:
+            outside = Outside(partial(self._including_views, path), self._asking)
+            self._outsides[path] = outside
+        view = View(path, indexes, self.defines, names, included, outside)
         self._views[path] = (key, view, names)
         return view
+
+    def _including_files(self, path: str) -> list[str]:
+        """The files that include a header, where they are few."""
+        found = [] if path.endswith(UNITS) else self.including().get(path, [])
+        return found if len(found) <= MAX_INCLUDING else []
+
+    def _including_views(self, path: str) -> list[Including]:
+        return [
+            Including(
+                self._view(other), partial(self._origin, other), partial(self._is, path, other)
+            )
+            for other in self._including_files(path)
+        ]
+
+    def _is(self, path: str, source: str, target: str) -> bool:
+        return self._resolver.resolve(target, source) == path
+
+    def _around(self, path: str) -> bytes:
+        """What the files that include one are as they are now, where they were asked."""
+        outside = self._outsides.get(path)
+        if outside is None or not outside.is_asked:
+            return b""
+        return b"".join(map(self._key, self._including_files(path)))
 
     def local(self, path: str) -> LocalFacts | None:
         """Launches and attributes of one file, without its kernels' instantiations."""
@@ -124,9 +154,8 @@ class Workspace(Files):
         view = self._view(path)
         names = self._views[path][2]
         before = file.local.memory if file.local is not None else None
-        reuse = Reuse(
-            path, before, self._environment(path), syntax, view, names.now, keeps=file.is_open
-        )
+        environment = self._environment(path) + self._around(path)
+        reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
         local = local_facts(path, syntax, view, Callers(self._calling, reuse), reuse)
         reuse.memory.kernel_names.update(names.answers)
         if file.is_open:
@@ -134,6 +163,7 @@ class Workspace(Files):
         else:
             local.memory = None
         local.kernel_names = dict(names.answers)
+        local.asks_callers |= self._outsides[path].is_asked
         file.local = local
         for other in self._borrowed:
             if other != path and other in self._files:
@@ -241,7 +271,7 @@ class Workspace(Files):
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("_views", "_closures", "_resolver", "_known")
+            if k not in ("_views", "_closures", "_resolver", "_known", "_outsides", "_including")
         }
         state["_files"] = {
             path: replace(
@@ -256,5 +286,7 @@ class Workspace(Files):
         self._known = nothing_known
         self._views = {}
         self._closures = {}
+        self._including = ((-1, -1), {})
+        self._outsides = {}
         self._resolver = self._new_resolver()
         self.add_known([*self._files, *self._given])

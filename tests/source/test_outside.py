@@ -1,0 +1,69 @@
+"""Names that a header leaves to the files that include it."""
+
+from __future__ import annotations
+
+from occlsp.source.workspace import Workspace
+
+HEADER = """
+__global__ void k(int* p) {}
+const int kTwice = THREADS * 2;
+static void run(int* p) { k<<<1, THREADS>>>(p); }
+static void twice(int* p) { k<<<1, kTwice>>>(p); }
+"""
+MAIN = '#define THREADS 128\n#include "run.cuh"\n#undef THREADS\n#define THREADS 7\n'
+
+
+def workspace(header: str = HEADER, **files: str) -> Workspace:
+    """A workspace with `run.cuh`; others are named by keyword (`main_cu="…"` is main.cu)."""
+    made = Workspace("/", reader=None)
+    made.update("/run.cuh", header.encode())
+    for name, text in files.items():
+        made.update("/" + name.replace("_", "."), text.encode())
+    return made
+
+
+def blocks(made: Workspace) -> list[list[int] | None]:
+    """The threads of each launch in the header."""
+    found = [launch.block.values for launch in made.facts("/run.cuh").launches]
+    return [None if values is None else [x for x, _, _ in values] for values in found]
+
+
+def test_a_macro_that_is_defined_before_the_include() -> None:
+    assert blocks(workspace(main_cu=MAIN)) == [[128], [256]]
+
+
+def test_a_constant_of_another_header_that_is_included_first() -> None:
+    main = '#include "sizes.h"\n#include "run.cuh"\n'
+    sizes = "constexpr int THREADS = 96;\n"
+    assert blocks(workspace(main_cu=main, sizes_h=sizes)) == [[96], [192]]
+
+
+def test_any_of_the_files_that_include_it_may_be_meant() -> None:
+    made = workspace(main_cu=MAIN, other_cu=MAIN.replace("128", "64"))
+    assert blocks(made) == [[64, 128], [128, 256]]
+    again = '#define THREADS 32\n#include "run.cuh"\n' + MAIN
+    assert blocks(workspace(main_cu=again)) == [[32, 128], [64, 256]]
+
+
+def test_one_that_does_not_say_makes_it_unknown() -> None:
+    silent = '#include "run.cuh"\n'
+    assert blocks(workspace(main_cu=MAIN, other_cu=silent)) == [None, None]
+    assert blocks(workspace(main_cu=MAIN.replace("128", "count()"))) == [None, None]
+    assert blocks(workspace(main_cu=silent + MAIN[:20])) == [None, None]
+    assert blocks(workspace()) == [None, None]
+
+
+def test_an_edit_of_a_file_that_includes_it_is_seen() -> None:
+    made = workspace(main_cu=MAIN)
+    assert blocks(made) == [[128], [256]]
+    made.update("/main.cu", MAIN.replace("128", "64").encode())
+    assert blocks(made) == [[64], [128]]
+    made.update("/run.cuh", HEADER.replace("void run", "\nvoid run").encode())
+    assert blocks(made) == [[64], [128]]
+    made.update("/other.cu", MAIN.encode())
+    assert blocks(made) == [[64, 128], [128, 256]]
+    made.remove("/other.cu")
+    made.update("/main.cu", b'#include "run.cuh"\n')
+    assert blocks(made) == [None, None]
+    made.update("/main.cu", MAIN.encode())
+    assert blocks(made) == [[128], [256]]
