@@ -86,11 +86,18 @@ async function trusted() {
   try {
     const page = await open(session, folder, file);
     const step = runner("trusted", page);
-    await command(page, "View: Toggle Secondary Side Bar Visibility");
 
     await step("the status bar shows the architecture", async () => {
       await until(async () => /sm_90/.test(await statusText(page)), "sm_90 in the status bar", 180);
     });
+    // Not before: an editor that still loads takes the focus away, and the keys go into the text.
+    await until(async () => {
+      if (!(await page.locator(".part.auxiliarybar").isVisible())) return true;
+      await command(page, "View: Toggle Secondary Side Bar Visibility");
+      await page.waitForTimeout(500);
+      return false;
+    }, "the secondary side bar is gone");
+    assert.equal(fs.readFileSync(file, "utf8"), source.join("\n"), "nothing was typed yet");
 
     await step("a save compiles and hints stand at kernels and launches", async () => {
       await page.click(".monaco-editor .view-lines");
@@ -223,7 +230,7 @@ async function trusted() {
       const input = page.locator(".quick-input-widget input").first();
       await input.waitFor({ state: "visible" });
       await input.fill("sm_80");
-      await page.keyboard.press("Enter");
+      await input.press("Enter", { timeout: 5000 });
       await until(async () => /sm_80/.test(await statusText(page)), "sm_80 in the status bar");
     });
 

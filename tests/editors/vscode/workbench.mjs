@@ -134,7 +134,7 @@ export async function command(page, title) {
   await input.fill(`>${title}`);
   const row = page.locator(".quick-input-list .monaco-list-row").first();
   await until(async () => (await row.innerText()).includes(title.split(": ").at(-1)), `command ${title}`);
-  await page.keyboard.press("Enter");
+  await input.press("Enter", { timeout: 5000 });
 }
 
 /** Puts the cursor on a line and column (1-based) of the editor with the file; the status bar has
@@ -148,7 +148,7 @@ export async function goTo(page, line, column = 1) {
     const input = page.locator(".quick-input-widget input").first();
     await input.waitFor({ state: "visible", timeout: 5000 });
     await input.fill(`:${line}:${column}`);
-    await page.keyboard.press("Enter");
+    await input.press("Enter", { timeout: 5000 }); // never into the text, where the box closed meanwhile
     await page.waitForTimeout(200);
     return (await place.innerText()).includes(`Ln ${line}, Col ${column}`);
   }, `line ${line}, column ${column}`);
