@@ -95,6 +95,7 @@ def preload() -> None:
     """Imports what handlers need, in a thread, before the first is asked for."""
     for handler in (*HANDLERS, *COMMANDS):
         importlib.import_module(f"{PACKAGE}.{handler.place.partition(':')[0]}")
+    importlib.import_module("pygal")  # draws a hover's curve: the first would wait for it
 
 
 def _lazy(handler: Handler) -> Callable[..., Any]:
