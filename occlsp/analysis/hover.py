@@ -245,7 +245,9 @@ def _unknown_launch(launch: LaunchJoin) -> str:
     if site.block.values:
         return f"**{name}**: a block of {block_text(site.block.values[0])} threads is none"
     why = site.block.why or "not known without running"
-    return f"**{name}**: the block size is not known: {why}"
+    x, y, z = site.block.max or (None, None, None)
+    bound = "" if x is None or y is None or z is None else f" (at most {block_text((x, y, z))})"
+    return f"**{name}**: the block size is not known{bound}: {why}"
 
 
 def _reason(launch: Launch) -> str:

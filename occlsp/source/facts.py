@@ -25,8 +25,6 @@ class Definition:
     kind: Literal["literal", "constant", "define", "dim3", "template_argument", "default_argument"]
     name: str | None
     """The constant's, macro's or variable's name; None for a literal in place."""
-    uses: int = 1
-    """How often `name` is read in the files in view: above 1, others depend on the value."""
 
 
 @record(frozen=True, slots=True)

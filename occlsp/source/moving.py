@@ -52,7 +52,7 @@ class Move:
         if one is None or one.path != self.path or one.span.end <= self.start:
             return one
         self.is_lost |= one.span.start < self.old_end
-        return Definition(one.path, self.span(one.span), one.kind, one.name, one.uses)
+        return Definition(one.path, self.span(one.span), one.kind, one.name)
 
     # Facts
 

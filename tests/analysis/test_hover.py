@@ -74,6 +74,8 @@ def test_a_kernel_with_several_launches_and_instantiations() -> None:
 def test_what_is_not_known_has_its_reason() -> None:
     text = shown(KERNEL + "void run(float* p, int n) { k<<$0<8, n>>>(p); }\n")
     assert text == "**k**: the block size is not known: n is a parameter of run()"
+    text = shown(KERNEL + "void run(float* p, int n) { k<<$0<8, min(n, 512)>>>(p); }\n")
+    assert text == "**k**: the block size is not known (at most 512): n is a parameter of run()"
     assert shown(KERNEL.replace("void k", "void $0k")) == (
         "**k**; no occupancy: no launch of it is in view, and it has no launch bounds\n\n"
         "No report of it for sm_90: compile the file, or keep a log of your build with -Xptxas -v"
