@@ -201,15 +201,18 @@ class TestWhatIsOnTheDisk:
         project.cache.write_text("a file where the folder should be")
         assert block(project.read(), "main.cu") == ((256, 1, 1),)
 
-    def test_two_that_write_at_once(self, project: Project) -> None:
-        path = str(project.folder / "main.cu")
-        one, two = project.store(), project.store()
-        workspace = Workspace(str(project.folder))
-        workspace.update(path, MAIN.encode(), is_open=False)
-        entry = workspace.entry(path)
-        one.keep([(path, entry)])
-        two.keep([(path, entry)])
-        assert project.store().find(path, entry.digest) is not None
+    def test_another_that_writes_is_not_waited_for_long(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stores, "_WAIT_SECONDS", 0.05)
+        first = project.read()
+        project.write(**{"threads.h": "constexpr int kThreads = 128;\n"})
+        with sqlite3.connect(project.database, isolation_level=None) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            assert block(project.read(), "main.cu") == ((128, 1, 1),)
+            other.execute("ROLLBACK")
+        project.write(**{"threads.h": HEADER})
+        assert project.read() == first, "what was kept before is there still"
 
     def test_only_the_last_workspaces_are_kept(self, tmp_path: Path) -> None:
         for number in range(stores.MOST_STORES + 3):
