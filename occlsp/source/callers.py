@@ -16,6 +16,7 @@ from occlsp.source.bodies import readable
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.flow import Interpreter
+from occlsp.source.fragment import words
 from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
@@ -29,7 +30,6 @@ from occlsp.source.sites import (
     calls_of_parameter,
     handed_to,
     is_launched,
-    occurrences,
     read_site,
 )
 from occlsp.source.state import Body, FlowScope, State
@@ -184,7 +184,7 @@ class Callers:
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
         name = function.name.encode()
-        for start in occurrences(syntax.code, name):
+        for start in words(syntax.code, name):
             end = start + len(name)
             if kernels and is_launched(syntax.code, end):
                 if function.body in kernels:

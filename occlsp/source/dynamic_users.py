@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Iterator
 
+from occlsp.source.fragment import words
 from occlsp.source.syntax import FileSyntax
 
 
@@ -20,7 +19,7 @@ def dynamic_users(syntax: FileSyntax) -> frozenset[str]:
     if not names:
         return frozenset()
     for _ in range(3):
-        places = sorted(place for name in names for place in _places(syntax.masked, name.encode()))
+        places = sorted(place for name in names for place in words(syntax.masked, name.encode()))
         more: set[str] = set()
         for index, function in enumerate(syntax.functions):
             if function.name not in names:
@@ -32,16 +31,6 @@ def dynamic_users(syntax: FileSyntax) -> frozenset[str]:
         names |= more
     kernels = {kernel.name for kernel in syntax.kernels}
     return frozenset(names - kernels)
-
-
-def _places(text: bytes, name: bytes) -> Iterator[int]:
-    """Where a text holds a name as a word of its own."""
-    word = re.compile(rb"\b" + re.escape(name) + rb"\b")
-    start = text.find(name)
-    while start >= 0:
-        if word.match(text, start):
-            yield start
-        start = text.find(name, start + 1)
 
 
 def _names_of(syntax: FileSyntax, index: int) -> set[str]:

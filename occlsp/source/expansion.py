@@ -7,12 +7,13 @@ own tokens where it was made of arguments, at the macro's name where its body ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
 from occlsp.source.facts import Definition
+from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
 from occlsp.source.macros import Place
 from occlsp.source.parse import parse
@@ -23,7 +24,6 @@ from occlsp.source.view import View
 MAX_USES = 2_000
 MAX_TEXT = 60_000
 MAX_VARIANTS = 4
-_WORD = frozenset(bytes([byte]) for byte in range(128) if chr(byte).isalnum() or byte == ord("_"))
 
 WRAPPER = b"void occlsp_expansion(){"
 
@@ -70,24 +70,15 @@ def uses(syntax: FileSyntax, names: Iterable[str]) -> list[Use]:
     code = syntax.code or syntax.text
     found: list[Use] = []
     last = 0
-    for start, end in sorted(place for name in wanted for place in _words(code, name)):
+    for start, name in sorted((at, macro) for macro in wanted for at in words(code, macro)):
         if start < last:
             continue
+        end = start + len(name)
         last = arguments_end(code, end)
-        found.append(Use(code[start:end].decode(), Span(start, end), last))
+        found.append(Use(name.decode(), Span(start, end), last))
         if len(found) >= MAX_USES:
             break
     return found
-
-
-def _words(code: bytes, name: bytes) -> Iterator[tuple[int, int]]:
-    """Where a name stands as a word: found by plain search, many times faster than a pattern."""
-    start = code.find(name)
-    while start >= 0:
-        end = start + len(name)
-        if code[start - 1 : start] not in _WORD and code[end : end + 1] not in _WORD:
-            yield start, end
-        start = code.find(name, end)
 
 
 def arguments_end(code: bytes, position: int) -> int:

@@ -78,6 +78,13 @@ def occurrences(code: bytes, word: bytes, start: int, end: int) -> Iterator[int]
         offset = code.find(word, offset + len(word), end)
 
 
+def words(code: bytes, name: bytes) -> Iterator[int]:
+    """Where a text holds a name as a word of its own."""
+    for offset in occurrences(code, name, 0, len(code)):
+        if not is_word_at(code, offset - 1) and not is_word_at(code, offset + len(name)):
+            yield offset
+
+
 def is_word_at(code: bytes, offset: int) -> bool:
     """Whether the byte at an offset can be part of an identifier; False outside of the code."""
     return 0 <= offset < len(code) and code[offset] in _WORD

@@ -6,7 +6,7 @@ A function is called by its name, or by another that it is handed to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from occlsp.source.expansion import arguments_end
 from occlsp.source.lexer import split_arguments, tokenize
@@ -171,16 +171,3 @@ def calls_of_parameter(
     found = [read_site(code, *place.span()) for place in places]
     sites = [site for site in found if site is not None and site.is_counted]
     return (function, sites) if sites and len(sites) == len(found) else None
-
-
-_WORD_BYTE = re.compile(rb"[0-9A-Za-z_]")
-
-
-def occurrences(code: bytes, name: bytes) -> Iterator[int]:
-    """Where a text holds a name as a word of its own."""
-    start = code.find(name)
-    while start >= 0:
-        end = start + len(name)
-        if not _WORD_BYTE.match(code, end) and not (start and _WORD_BYTE.match(code, start - 1)):
-            yield start
-        start = code.find(name, end)
