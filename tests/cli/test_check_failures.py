@@ -171,6 +171,8 @@ def test_an_interrupt_ends_compilers_and_tells_what_was_read(project: Path, jobs
         text=True,
         env=environment,
         start_new_session=True,
+        # As from a terminal, though whoever runs the tests in the background ignores it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     started = nvcc.parent / "starts"
     deadline = time.monotonic() + 30
