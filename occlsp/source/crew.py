@@ -1,5 +1,5 @@
 """Work on many items by this process and children that are forked from it: they share all that
-is in its memory without a copy, and only results are sent. Where nothing can be forked (or where
+is in its memory without a copy, and only results are sent. Where it is not safe to fork (or where
 other threads run, as in a server, who must ask for one process), this process does it all."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Generic, TypeVar
@@ -38,8 +39,8 @@ class Crew(Generic[T, R]):
         self.work = work
         self.pack = pack
         """Takes away what is not to be sent from a child."""
-        can_fork = "fork" in multiprocessing.get_all_start_methods()
-        self.jobs = jobs if can_fork else 1
+        # Elsewhere, where there is a fork at all, the system's own libraries do not outlive it.
+        self.jobs = jobs if sys.platform == "linux" else 1
 
     def run(self, items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """The results with the positions of their items, as they are done.
