@@ -22,7 +22,7 @@ from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.passing import callables
-from occlsp.source.resolve import parameter_value
+from occlsp.source.resolve import parameter_symbol, parameter_value
 from occlsp.source.reuse import KeptCalls, Reuse
 from occlsp.source.sites import (
     Call,
@@ -406,7 +406,12 @@ class Callers:
                 value = _argument(call, position, given.default, scope)
                 result = value if result is None else join_values(result, value, "callers differ")
             if result is not None and _is_told(result):
-                values[given.name] = converted(result, given.type, scope)
+                value = converted(result, given.type, scope)
+                if isinstance(value, Number) and value.value is None:
+                    # As one of which nothing is known: what is made of it follows it.
+                    symbol = parameter_symbol(function, given.name, origin.path)
+                    value = value.defined(value.definition, ((symbol, 1, 0),))
+                values[given.name] = value
         return template, values
 
 

@@ -82,11 +82,14 @@ class FunctionFacts:
     attributes: list[Attribute] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     """The names in its body that decide them."""
+    is_complete: bool = True
+    """Whether all that uses of macros in it launch is here."""
 
     def add(self, other: FunctionFacts) -> None:
         """Takes in what another function contributes."""
         self.launches += other.launches
         self.attributes += other.attributes
+        self.is_complete &= other.is_complete
 
 
 class Collector:
@@ -110,7 +113,7 @@ class Collector:
         self.depth = 0
         self.expanded: dict[int, list[Expansion]] = {}
 
-    def has(self, item: RawLaunch | RawCall) -> bool:
+    def has(self, item: Item) -> bool:
         """Whether an item was collected."""
         return id(item) in self.added or (
             self.origin.expansion is None and item.span.start in self.seen
@@ -126,6 +129,8 @@ class Collector:
             self.seen.add(expansion.offsets[item.span.start])
         if isinstance(item, RawLaunch):
             launch = self.placed(self.launch(item, scope, guarded=guarded))
+            if expansion is not None:
+                launch = replace(launch, made_by=expansion.made_by(item.span))
             original = None
             if expansion is not None and expansion.is_written(item.span.start):
                 original = self.written.get(launch.span.start)
@@ -143,9 +148,13 @@ class Collector:
     def expand(self, use: Use, scope: FlowScope, state: State, body: Body) -> None:
         """What a macro's use launches, in the state that it is used in."""
         if self.depth > 4 or self.origin.expansion is not None:
+            self.facts.is_complete = False
             return
         view = self.origin.view
-        for expansion in self.expansions(use, body):
+        self.added.add(id(use))
+        expansions = self.expansions(use, body)
+        self.facts.is_complete &= bool(expansions)
+        for expansion in expansions:
             syntax = expansion.syntax
             raw: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]
             items = [item for item in raw if item.in_macro is None]
@@ -156,8 +165,8 @@ class Collector:
             text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
             made = Body(text, body.path, len(WRAPPER), use.span.start)
             follow(inner, made, scope.scope, scope.template, {}, items, state)
-            self.facts.launches += inner.facts.launches
-            self.facts.attributes += inner.facts.attributes
+            self.facts.add(inner.facts)
+            self.facts.is_complete &= all(inner.has(item) for item in items)
             self.seen |= inner.seen
 
     def expansions(self, use: Use, body: Body) -> list[Expansion]:

@@ -15,7 +15,7 @@ from typing import Any
 from occlsp.source.facts import Definition
 from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
-from occlsp.source.macros import Place
+from occlsp.source.macros import Place, in_body
 from occlsp.source.parse import parse
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import Span
@@ -46,7 +46,7 @@ class Expansion:
     use: Use
     syntax: FileSyntax
     offsets: Sequence[int]
-    """The file's offset of each character of the expanded text; -1 where a body made it."""
+    """The file's offset of each character of the expanded text; negative where a body made it."""
 
     def placed(self, span: Span) -> Span:
         """Where a span of the expanded text stands in the file."""
@@ -60,6 +60,13 @@ class Expansion:
     def is_written(self, offset: int) -> bool:
         """Whether the character at an offset of the expanded text stands in the file."""
         return 0 <= offset < len(self.offsets) and self.offsets[offset] >= 0
+
+    def made_by(self, span: Span) -> Span | None:
+        """Where the launch at a span of the expanded text stands in the body that makes it; None
+        where it is no body of the same file."""
+        offset = self.offsets[span.start] if 0 <= span.start < len(self.offsets) else -1
+        start = in_body(offset)
+        return Span(start, start + span.end - span.start) if offset < -1 else None
 
 
 def uses(syntax: FileSyntax, names: Iterable[str]) -> list[Use]:
@@ -124,7 +131,7 @@ def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:
         if start >= 0:
             offsets.extend(range(base + start, base + start + len(text)))
         else:
-            offsets.extend((-1,) * len(text))
+            offsets.extend((start,) * len(text))
         previous = text
     return "".join(parts).encode("latin-1", "replace"), offsets
 
@@ -159,9 +166,6 @@ def _fields(kind: Hashable) -> tuple[str, ...]:
     if kind is Definition or not (isinstance(kind, type) and is_dataclass(kind)):
         return ()
     return tuple([item.name for item in fields(kind)])
-
-
-LAUNCHES = re.compile(r"<<<|Launch(?:Cooperative)?Kernel|FuncSet(?:Attribute|CacheConfig)")
 
 
 def launching_macros(view: View) -> frozenset[str]:

@@ -188,6 +188,8 @@ class Launch:
     stream: str = ""
     arguments: tuple[str, ...] = ()
     """The kernel's arguments, as written."""
+    made_by: Span | None = None
+    """The launch in the body of a `#define` of the file that a use of it makes this one of."""
 
 
 @record(frozen=True, slots=True)

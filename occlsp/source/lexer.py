@@ -35,7 +35,7 @@ class Token(NamedTuple):
     kind: str
     text: str
     start: int
-    """Where it starts in the text that was lexed; -1 where a macro's body made it."""
+    """Where it starts in the text that was lexed; negative where a macro's body made it."""
 
 
 _made: Callable[[tuple[str | None, str, int]], Token] = partial(tuple.__new__, Token)

@@ -24,6 +24,7 @@ from occlsp.source.expansion import (
 from occlsp.source.facts import Attribute, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
+from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
 from occlsp.source.resolve import function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
@@ -152,7 +153,7 @@ class Reading:
         if not is_template or (self.path, index) not in callers.uncalled:
             return facts
         unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
-        return FunctionFacts(unused, facts.attributes, facts.names)
+        return replace(facts, launches=unused)
 
 
 def local_facts(
@@ -166,12 +167,17 @@ def local_facts(
     kernels = reading.kernels()
     found = FunctionFacts()
     for use in reading.functions(callers, found):
-        for expansion in expand(use, masked_text(syntax, use), view, wrapped=False):
+        expansions = expand(use, masked_text(syntax, use), view, wrapped=False)
+        found.is_complete &= bool(expansions)
+        for expansion in expansions:
             kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
+    # Nobody includes a unit: all uses of its macros are here.
+    is_told = found.is_complete and path.endswith(UNITS)
+    launches = decided(found.launches) if is_told else found.launches
     return LocalFacts(
         tuple(kernels),
-        tuple(found.launches),
+        tuple(launches),
         tuple(found.attributes),
         ignores(syntax.text),
         any(index.macro_sets_attributes for index in view.indexes),

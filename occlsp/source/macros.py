@@ -306,17 +306,18 @@ class _Expansion:
         index = 0
         while index < len(tokens):
             token = tokens[index]
-            define = None
+            found = None
             if token.kind == "name" and token.text not in hidden:
-                define = self.definition(token.text)
-            if define is None or self.size > MAX_EXPANSION or len(hidden) > 64:
+                found = self.definition(token.text)
+            if found is None or self.size > MAX_EXPANSION or len(hidden) > 64:
                 result.append(token)
                 self.size += 1
                 index += 1
                 continue
             inside = hidden | {token.text}
+            define = found.define
             if define.parameters is None:
-                body = list(_body(define.body.text))
+                body = list(self.body(found))
                 result.extend(self.expand(body, inside))
                 index += 1
                 continue
@@ -326,12 +327,20 @@ class _Expansion:
                 continue
             close = matching(tokens, index + 1)
             arguments = split_arguments(tokens[index + 2 : close])
-            substituted = self.substitute(define, arguments, hidden)
+            substituted = self.substitute(found, arguments, hidden)
             result.extend(self.expand(substituted, inside))
             index = close + 1
         return result
 
-    def definition(self, name: str) -> Define | None:
+    def body(self, definition: Definition) -> tuple[Token, ...]:
+        """The tokens of a macro's body: those of launches tell where they stand in the file that
+        is read."""
+        path, define = definition
+        if path == self.at.path and ("<<<" in define.body.text or "Launch" in define.body.text):
+            return _launching(define.body.text, define.body.span.start)
+        return _body(define.body.text)
+
+    def definition(self, name: str) -> Definition | None:
         found = self.asked.get(name)
         if found is None:
             if not self.macros.is_macro(name):
@@ -342,14 +351,14 @@ class _Expansion:
             return None
         if len(definitions) > 1:
             self.ambiguous[name] = len(definitions)
-        return definitions[min(self.choice.get(name, 0), len(definitions) - 1)].define
+        return definitions[min(self.choice.get(name, 0), len(definitions) - 1)]
 
     def substitute(
-        self, define: Define, arguments: list[list[Token]], hidden: frozenset[str]
+        self, definition: Definition, arguments: list[list[Token]], hidden: frozenset[str]
     ) -> list[Token]:
-        named = bind(define, arguments)
+        named = bind(definition.define, arguments)
         expanded: dict[str, list[Token]] = {}
-        body = _body(define.body.text)
+        body = self.body(definition)
         result: list[Token] = []
         index = 0
         while index < len(body):
@@ -423,6 +432,22 @@ def _body(text: str) -> tuple[Token, ...]:
     return tuple(
         Token(token.kind, token.text, -1) for token in tokenize(text.replace("\\\n", "  "))
     )
+
+
+@lru_cache(maxsize=64)
+def _launching(text: str, base: int) -> tuple[Token, ...]:
+    """A body's tokens; the start of one that may launch is `in_body` of its offset."""
+    tokens = tokenize(text.replace("\\\n", "  "))
+    return tuple(
+        Token(kind, word, in_body(base + start) if word == "<<" or "Launch" in word else -1)
+        for kind, word, start in tokens
+    )
+
+
+def in_body(offset: int) -> int:
+    """What the start of a token says that a macro's body made: where it stands there. Its own
+    inverse."""
+    return -2 - offset
 
 
 def _evaluate(node: ast.Node, depth: int) -> Number:

@@ -101,6 +101,7 @@ class Move:
             function_span=self.span_or_none(one.function_span),
             statement_span=self.span_or_none(one.statement_span),
             cluster=self.value3_or_none(one.cluster),
+            made_by=self.span_or_none(one.made_by),
         )
 
     def attributes(self, many: Iterable[Attribute]) -> list[Attribute]:

@@ -10,7 +10,7 @@ from occlsp.source.bodies import readable
 from occlsp.source.collect import Collector, FunctionFacts, Item, Origin, follow
 from occlsp.source.expansion import Use
 from occlsp.source.names import Binding
-from occlsp.source.numbers import Number, unknown
+from occlsp.source.numbers import Number, Symbol, unknown
 from occlsp.source.state import Body, State
 from occlsp.source.syntax import (
     Function,
@@ -77,6 +77,8 @@ def function_facts(
         parameters,
         bodies,
     )
+    if not all(collector.has(use) for use in uses):
+        collector.facts.is_complete = False
     written = {id(item) for item in items if item.in_macro is None}
     for item in items:
         if id(item) in written and not collector.has(item):
@@ -122,8 +124,13 @@ def parameter_value(function: Function, name: str, kind: str, path: str) -> Abst
     why = f"{name} is a parameter of {function.name}()"
     if types.plain(kind) == "dim3":
         return unknown_dim(why)
-    symbol = (f"{path}:{name}", function.span.start)
+    symbol = parameter_symbol(function, name, path)
     return Number(types.integer(kind), why=why, linear=((symbol, 1, 0),))
+
+
+def parameter_symbol(function: Function, name: str, path: str) -> Symbol:
+    """What a parameter is where the function begins."""
+    return f"{path}:{name}", function.span.start
 
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*(?=[=({;,)])")

@@ -78,9 +78,8 @@ class KeptFunction:
 
 
 def _facts_moved(facts: FunctionFacts, move: Move) -> FunctionFacts:
-    return FunctionFacts(
-        move.launches(facts.launches), move.attributes(facts.attributes), facts.names
-    )
+    launches, attributes = move.launches(facts.launches), move.attributes(facts.attributes)
+    return replace(facts, launches=launches, attributes=attributes)
 
 
 @dataclass(frozen=True, slots=True)

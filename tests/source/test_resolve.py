@@ -222,6 +222,13 @@ class TestCallers:
         source += "void a(int* p) { run(p, 64); }\nvoid b(int* p, int n) { run(p, n); }"
         assert facts(source).launches[0].block.values is None
 
+    def test_what_is_made_of_a_parameter_follows_it(self) -> None:
+        body = "dim3 b(32, t); switch (t) { case 8: k<<<1, b>>>(p); } }"
+        run = f"static void run(int* p, int t) {{ {body}\n"
+        for given in ("n < 32 ? n : 32", "n ? 4 : 8"):
+            found = facts(f"{run}void f(int* p, int n) {{ run(p, {given}); }}\n").launches
+            assert found[0].block.values == ((32, 8, 1),)
+
     def test_callers_out_of_view(self) -> None:
         source = "void run(int* p, int t) { k<<<1, t>>>(p); }\nvoid a(int* p) { run(p, 64); }"
         assert facts(source).launches[0].block.values is None
