@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import random
 import re
 import subprocess
 import sys
@@ -75,6 +76,10 @@ def programs(repository: Path) -> Iterator[Program]:
     if repository.name.endswith("cuda-samples"):
         yield from _samples(repository)
         return
+    if repository.name.endswith("HeCBench"):
+        for makefile in sorted(repository.glob("src/*-cuda/Makefile")):
+            yield from _made(makefile)
+        return
     for source in sorted(repository.rglob("*.cu")):
         if MAIN.search(source.read_bytes()):
             yield _alone(repository, source)
@@ -95,6 +100,24 @@ def _samples(repository: Path) -> Iterator[Program]:
                 repository / "Common/UtilNPP",
             )
             yield Program(folder.name, tuple(sources), includes)
+
+
+def _made(makefile: Path) -> Iterator[Program]:
+    """What a Makefile says of its program: its sources, flags, and the arguments it is run with."""
+    folder = makefile.parent
+    text = makefile.read_text(errors="replace").replace("\\\n", " ")
+    named = re.search(r"^source\s*:?=(.*)$", text, re.MULTILINE)
+    sources = [folder / name for name in (named[1].split() if named else ())]
+    if not sources or not all(source.is_file() for source in sources):
+        return
+    options = re.findall(r"(?<=\s)-([ID])\s*([^\s$()]+)", text)
+    includes = tuple((folder / value).resolve() for kind, value in options if kind == "I")
+    flags = tuple(f"-D{value}" for kind, value in options if kind == "D" and value != "DEBUG")
+    runs = tuple(
+        tuple(str(folder / word) if (folder / word).exists() else word for word in line.split())
+        for line in re.findall(r"^\t.*\./(?:\$\(program\)|main)([^\n|>&;]*)$", text, re.MULTILINE)
+    )
+    yield Program(folder.name, tuple(sources), (folder, *includes), flags, runs or ((),))
 
 
 def _alone(repository: Path, source: Path) -> Program:
@@ -233,6 +256,8 @@ def main() -> int:
     parser.add_argument("--repository", default="", help="a part of the repository's name")
     parser.add_argument("--include", type=Path, action="append", default=[])
     parser.add_argument("--arch", default="80")
+    parser.add_argument("--some", type=int, help="no more than this many, chosen at random")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print every site")
     options = parser.parse_args()
     repositories = [
@@ -243,9 +268,10 @@ def main() -> int:
     for repository in repositories:
         work = options.work / repository.name
         builder = Builder(work, options.include, options.arch)
-        for program in programs(repository):
-            if options.only not in program.name:
-                continue
+        wanted = [one for one in programs(repository) if options.only in one.name]
+        if options.some is not None and options.some < len(wanted):
+            wanted = random.Random(options.seed).sample(wanted, options.some)
+        for program in wanted:
             executable, why = builder.build(program)
             if executable is None:
                 print(f"{repository.name} {program.name}: {why}", flush=True)
