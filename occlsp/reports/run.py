@@ -20,6 +20,8 @@ from typing import IO, Any
 
 import psutil
 
+from occlsp.reports.priority import session_follows
+
 MARK = "OCCLSP_RUN"
 MAX_OUTPUT = 4 << 20
 POLL_SECONDS = 0.05
@@ -71,6 +73,7 @@ def run(
         process = _start(argv, cwd, {**env, MARK: mark})
     except (OSError, ValueError) as error:
         return Finished(None, failure=f"could not be started: {error}")
+    session_follows(process.pid)
     out, err = _Reader(process.stdout), _Reader(process.stderr)
     for reader in (out, err):
         reader.limit = max_output

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, TypeVar, get_type_hints
 
 import msgspec
 
+from occlsp.reports.priority import step_back
 from occlsp.reports.run import kill_tree
 
 log = logging.getLogger("occlsp.worker")
@@ -186,6 +187,7 @@ async def _send(process: asyncio.subprocess.Process, call: _Call | None) -> None
 
 def main() -> None:
     """The child: answers calls from standard input until it ends."""
+    step_back()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the frames
     lock = threading.Lock()

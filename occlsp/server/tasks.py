@@ -7,7 +7,6 @@ the rest of an answer until the next page of it is asked for.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +23,6 @@ from occlsp.reports.flags import Filtered
 from occlsp.reports.local_gpus import LocalGpu, local_gpus
 from occlsp.reports.read import read_report
 from occlsp.reports.worker import Control
-
-log = logging.getLogger("occlsp.tasks")
 
 log = logging.getLogger("occlsp.tasks")
 
@@ -97,7 +94,6 @@ _surveys: dict[str, Iterator[Page]] = {}
 def survey(request: SurveyRequest, control: Control) -> Page:
     """The first or next page of what a folder's reports say."""
     if not request.next_page or request.root not in _surveys:
-        _be_nice()
         _surveys[request.root] = _survey(request, control)
     pages = _surveys[request.root]
     end = time.monotonic() + PAGE_SECONDS
@@ -270,14 +266,3 @@ def units_including(request: Sequence[str], control: Control) -> tuple[str, ...]
     first; the request is the header and the folder."""
     header, root = request
     return Cache().units_including(header, root)
-
-
-_is_nice = False
-
-
-def _be_nice() -> None:
-    """An editor beside us goes first."""
-    global _is_nice
-    if not _is_nice and hasattr(os, "nice"):
-        os.nice(5)
-    _is_nice = True
