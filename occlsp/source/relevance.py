@@ -12,6 +12,8 @@ from occlsp.source.effects import NO_TYPE, SPECIFIERS
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
+_NO_MEMBER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
+"""A name that is no member of what stands before it: that one counts, and its parts with it."""
 _SHORT = re.compile(r"\b[A-Za-z_]\w?\b")
 _SET = re.compile(
     r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
@@ -21,6 +23,8 @@ _FLAG = re.compile(r"\w+\s*=\s*(?:true|false|-?\d+)\s*[;,]")
 """One that is given a literal."""
 _DECLARATOR_END = re.compile(r"\s*(?:[({\[;,:)\]]|\Z)")
 _BOUNDS = re.compile(r"[;{}]")
+_BRACKETS = re.compile(r"[()]")
+_SEPARATORS = re.compile(r"[()\[\]{},]")
 _CONTROL = re.compile(r"\b(?:if|while|for|switch|case)\b|[\x01\x02\x03]")
 _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
 _SHARES = re.compile(r"(?<!&)&\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|\[[&=]|[\x01\x02\x03]")
@@ -58,6 +62,8 @@ class Sentences:
         self.text = text
         self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
         self.known: dict[int, Sentence] = {}
+        self.heads: dict[int, int] = {}
+        self.commas: dict[int, list[int]] = {}
         self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
         self.flags: dict[str, bool] = {}
@@ -118,10 +124,62 @@ class Sentences:
         """The statement around a position; the head alone of one that guards a block."""
         index = bisect_right(self.bounds, position)
         start = self.bounds[index - 1] + 1 if index else 0
+        head = self.heads.get(start)
+        if head is None:
+            head = self.heads[start] = self._head_end(start, index)
+        if head and position >= head:
+            start = head
         found = self.known.get(start)
         if found is None or not start <= position < found.end:
             found = self._read(start, position, index)
+            if position < head < found.end:
+                found = Sentence(start, head, found.decides)
             self.known.setdefault(start, found)
+        return found
+
+    def _head_end(self, start: int, index: int) -> int:
+        """Behind the head of a loop that ends in a piece of text: `++i) a[i] = 0`; 0 for none."""
+        text = self.text
+        end = self.bounds[index] if index < len(self.bounds) else len(text)
+        if text[start - 1 : start] != ";" or text.count(")", start, end) <= text.count(
+            "(", start, end
+        ):
+            return 0
+        depth = 0
+        for match in _BRACKETS.finditer(text, start, end):
+            depth += 1 if match.group() == "(" else -1
+            if depth < 0:
+                return match.end()
+        return 0
+
+    def part(self, sentence: Sentence, position: int) -> tuple[int, int]:
+        """What of a statement is about the name that stands there: of several declarators or
+        expressions with commas between them, its own."""
+        start, end, decides = sentence
+        text = self.text
+        if decides or text.find(",", start, end) < 0:
+            return start, end
+        commas = self.commas.get(start)
+        if commas is None:
+            commas = self.commas[start] = self._separators(start, end)
+        index = bisect_right(commas, position)
+        first = commas[index - 1] + 1 if index else start
+        if not commas or _depth(text, first, position):
+            return start, end
+        return first, commas[index] if index < len(commas) else end
+
+    def _separators(self, start: int, end: int) -> list[int]:
+        """The commas of a statement that stand in no bracket."""
+        if self.text.find("<", start, end) >= 0:
+            return []  # it may hold template arguments
+        found = []
+        depth = 0
+        for match in _SEPARATORS.finditer(self.text, start, end):
+            mark = match.group()
+            if mark != ",":
+                depth += 1 if mark in "([{" else -1
+            elif depth == 0:
+                found.append(match.start())
         return found
 
     def around(self, position: int) -> tuple[int, int]:
@@ -279,7 +337,8 @@ class Relevance:
         text = sentences.text
         sentence = sentences.at(position)
         start, end = sentence.start, sentence.end
-        if start in self.read or end - start > _MOST:
+        first, last = sentences.part(sentence, position)
+        if first in self.read or end - start > _MOST:
             self.positions.append(position)
             return []
         if not sentences.may_set(sentence, position, length) and not (
@@ -289,8 +348,8 @@ class Relevance:
                 self.positions.append(position)
             return []
         self.positions.append(position)
-        self.read.add(start)
-        found = [word for word in _WORD.findall(text, start, end) if word not in self.names]
+        self.read.add(first)
+        found = [word for word in _NO_MEMBER.findall(text, first, last) if word not in self.names]
         self.names.update(found)
         return found
 
@@ -309,7 +368,7 @@ class Relevance:
         sentences = self.sentences
         found: set[str] = set()
         for start, end in conditions:
-            words = set(_WORD.findall(sentences.text, start, end))
+            words = set(_NO_MEMBER.findall(sentences.text, start, end))
             new = words - self.names
             if len(new) < len(words):
                 found |= new
@@ -334,6 +393,13 @@ def _places(text: str, name: str) -> list[int]:
             found.append(place)
         place = text.find(name, end)
     return found
+
+
+def _depth(text: str, start: int, end: int) -> int:
+    """How many more brackets are opened than closed between two offsets."""
+    opened = text.count("(", start, end) + text.count("[", start, end) + text.count("{", start, end)
+    closed = text.count(")", start, end) + text.count("]", start, end) + text.count("}", start, end)
+    return opened - closed
 
 
 def _is_word(character: str) -> bool:

@@ -399,9 +399,11 @@ class Variables:
         variables[key] = self.named(value, key, tokens, start)
 
     def unknown_target(self, target: list[Token]) -> None:
-        """`*p = …`, `a[i] = …`: the named variable is not known any more."""
+        """`*p = …`, `a[i] = …`: the named variable is not known any more, an index still is."""
+        depth = 0
         for token in target:
-            if token.kind == "name" and token.text in self.state.variables:
+            depth += (token.text == "[") - (token.text == "]")
+            if depth == 0 and token.kind == "name" and token.text in self.state.variables:
                 self.spoil(token.text, f"{token.text} is changed in part")
                 return
 

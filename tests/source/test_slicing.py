@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from occlsp.source.facts import FileFacts
+from occlsp.source.relevance import Relevance
 from occlsp.source.workspace import Workspace
 
 BEFORE = """
@@ -66,10 +69,31 @@ def test_conditions_count_where_something_hangs_on_them(
         ("int t = 64; if ((t = n) > 3) { look(n); } k<<<1, t>>>(p);", None),
         ("int t = 64; while (n--) ++t; k<<<1, t>>>(p);", None),
         ("int a = 8, t = a * 8; a = n; k<<<1, t>>>(p);", {64}),
+        ("int a, t = 64, b = 2; a = n; k<<<1, t * b>>>(p);", {128}),
+        ("int t = 64; int* q = p; q[t * n] = 1; k<<<1, t>>>(p);", {64}),
+        ("int t = 64; for (int i = 0; i < n; i++) p[i] = t = 32; k<<<1, t>>>(p);", None),
+        ("int t = 64; for (int i = 0; i < n; i++) t = i; k<<<1, t>>>(p);", None),
     ],
 )
 def test_what_changes_a_variable_is_seen(body: str, expected: set[int] | None) -> None:
     assert threads(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for (int i = 0; i < n; i++) p[i] = m; k<<<n, 64>>>(p);", {"n"}),
+        ("int t = 64, u = n; u = m; k<<<1, t>>>(p);", {"t"}),
+        ("s.u = m; t.u = s.u; u = 3; k<<<1, t.u>>>(p);", {"s", "m", "t", "u"}),
+        ("s.u = m; u = 3; k<<<1, s>>>(p);", {"s", "m"}),
+        ("for (i = 0; i < 9; i++) t += m; k<<<1, t>>>(p);", {"t", "m"}),
+        ("u = max<4, 2>(m), t = u; k<<<1, t>>>(p);", {"t", "u", "m"}),
+    ],
+)
+def test_only_what_a_launch_follows_from_counts(body: str, expected: set[str]) -> None:
+    relevance = Relevance(body, ("n", "m"))
+    relevance.add(re.findall(r"\w+", body.split("<<<")[1].split(">>>")[0]))
+    assert relevance.names & {"i", "m", "n", "s", "t", "u"} == expected
 
 
 def test_a_macro_that_assigns_is_seen() -> None:
