@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from occlsp.source.heads import Plain
 from occlsp.source.mask import blank
 from occlsp.source.states import Block, Checkpoint, Conditions, Statement
 from occlsp.source.syntax import Define, Include
@@ -31,6 +32,9 @@ class Scan:
     checkpoints: list[int] = field(default_factory=list)
     """Between two of these, facts depend on nothing but the text between them."""
     states: list[Checkpoint] = field(default_factory=list)
+    heads: dict[int, tuple[Plain, int]] = field(default_factory=dict)
+    """The functions' heads of the usual form by the offset of their braces, and what their own
+    offsets lack: for who reads what was scanned."""
     unclosed: list[str] = field(default_factory=list)
     """Kinds of the scopes that the text leaves open, innermost first."""
     is_cut: bool = False

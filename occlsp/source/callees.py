@@ -6,8 +6,7 @@ import re
 
 from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment
-from occlsp.source.heads import IDENTIFIER, WORD_BYTES
-from occlsp.source.text import Span
+from occlsp.source.text import IDENTIFIER, WORD_BYTES, Span
 
 _KEYWORDS = frozenset(
     (b"return", b"else", b"do", b"case", b"goto", b"co_return", b"co_yield", b"throw", b"new")

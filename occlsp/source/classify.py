@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from occlsp.source.brackets import match_angle
-from occlsp.source.heads import IDENTIFIER
+from occlsp.source.text import IDENTIFIER
 
 Kind = Literal["namespace", "linkage", "class", "enum", "function", "block"]
 
@@ -37,6 +37,7 @@ class Opening(NamedTuple):
 
 
 BLOCK = Opening("block")
+FUNCTION = Opening("function")
 
 
 def classify(head: bytes) -> Opening:
@@ -57,7 +58,7 @@ def classify(head: bytes) -> Opening:
     enum = _ENUM.match(rest)
     if enum is not None:
         return Opening("enum", _enum_names(enum[1]))
-    return _class(rest) or (Opening("function") if _is_function(rest) else BLOCK)
+    return _class(rest) or (FUNCTION if _is_function(rest) else BLOCK)
 
 
 def _namespace_names(piece: bytes) -> tuple[str, ...]:

@@ -16,9 +16,10 @@ from occlsp.source.brackets import (
 )
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
-from occlsp.source.heads import ATTRIBUTES, IDENTIFIER, looks_like_parameters, template_parameters
+from occlsp.source.heads import ATTRIBUTES, looks_like_parameters
+from occlsp.source.parameters import template_parameters
 from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
-from occlsp.source.text import Span
+from occlsp.source.text import IDENTIFIER, Span
 
 _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|\S")
 _SPECIFIERS = frozenset(

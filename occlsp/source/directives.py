@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from occlsp.source.heads import IDENTIFIER
 from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Condition, Define, Expr, Include
-from occlsp.source.text import Span
+from occlsp.source.text import IDENTIFIER, Span
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _NAME = re.compile(rb"#[ \t]*([A-Za-z_]+)")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from occlsp.source.brackets import match_all, split_at_commas, strip
-from occlsp.source.mask import blank_comments
-from occlsp.source.syntax import Expr
+from occlsp.source.brackets import match_all, split_at_commas
+from occlsp.source.syntax import Expr, expression
 from occlsp.source.text import Span
 
 _WORD = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(range(0x80, 0x100))
 )
-_DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
 
 class Fragment:
@@ -52,8 +49,7 @@ class Fragment:
 
     def words(self, start: int, end: int) -> str:
         """The code between two offsets with single blanks."""
-        words = self.code[start:end].decode("utf-8", "replace").split()
-        return " ".join(words).replace("$$", "##")
+        return written(self.code[start:end])
 
     def text_before(self, offset: int) -> int:
         """The end of the last token before `offset`, or the fragment's start."""
@@ -65,6 +61,11 @@ class Fragment:
                 return low + len(piece)
             position = low
         return self.start
+
+
+def written(code: bytes) -> str:
+    """Code with single blanks."""
+    return " ".join(code.decode("utf-8", "replace").split()).replace("$$", "##")
 
 
 def occurrences(code: bytes, word: bytes, start: int, end: int) -> Iterator[int]:
@@ -88,18 +89,6 @@ def words(code: bytes, name: bytes) -> Iterator[int]:
 def is_word_at(code: bytes, offset: int) -> bool:
     """Whether the byte at an offset can be part of an identifier; False outside of the code."""
     return 0 <= offset < len(code) and code[offset] in _WORD
-
-
-def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
-    """The text between two offsets of a file as an expression, comments blanked."""
-    piece = text[start:end]
-    clean = code[start:end]
-    if piece != clean:
-        piece = clean if _DIRECTIVE.search(piece) else blank_comments(piece)
-    left = len(piece) - len(piece.lstrip())
-    piece = piece.strip()
-    left = start + left if piece else strip(code, start, end).start
-    return Expr(piece.decode("utf-8", "replace"), Span(left, left + len(piece)))
 
 
 def moved(fact: object, delta: int) -> object:

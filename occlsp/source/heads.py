@@ -11,32 +11,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
-from occlsp.source.facts import TemplateParameter
-from occlsp.source.text import Span
+from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, strip
+from occlsp.source.parameters import spelled
+from occlsp.source.text import IDENTIFIER, Span
 
-IDENTIFIER = rb"[A-Za-z_$\x80-\xff][0-9A-Za-z_$\x80-\xff]*"
 _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|->|\[\[|[(<:={;\[]|==|[0-9][0-9A-Za-z_.']*|[^\s]")
 _OPERATOR = re.compile(
     rb"operator\s*(?:\(\s*\)|\[\s*\]|(?:new|delete)\b\s*(?:\[\s*\])?|[^\s\w(]+|[\w\s:*&<>,]+)"
 )
 _MACRO_WORD = re.compile(IDENTIFIER)
 _MACRO_NAME = re.compile(rb"_*[A-Z][A-Z0-9_]+")
-_TYPE_PARAMETER = re.compile(
-    rb"\s*(?:typename|class)\b\s*(\.\.\.)?\s*(" + IDENTIFIER + rb")?\s*\Z", re.S
-)
-_FUNCTION_POINTER = re.compile(rb"(.*\(\s*[*&][\s*&]*)(" + IDENTIFIER + rb")\s*(\).*)\Z", re.S)
-_DEFAULT = re.compile(rb"(?<![=!<>+\-*/%&|^])=(?!=)")
 
-_LONGEST_PARAMETER = 2000
-
-WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(
-    range(0x80, 0x100)
+_PLAIN = re.compile(
+    rb"\s*(?!\s)(?:(template)\s*<([^<>;{}()\[\]\-]*)>(?!=)\s*(?!\s))?"
+    rb"([\w\s*&$\x80-\xff]*(?:::(?!\s*[*&])[\w\s*&$\x80-\xff]*)*)"
+    rb"(?<![\w$\x80-\xff])(" + IDENTIFIER + rb")\s*"
+    rb"\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*"
+    rb"(?:(?:const|noexcept|override|final|volatile)\s*)*(?::(?!:)[^={}]*[^={},\s]\s*)?\Z"
 )
-_ELABORATED = frozenset((b"const", b"typename", b"struct", b"class", b"enum", b"volatile"))
-_REST = re.compile(rb"\s*(?:(?:const|noexcept|override|final|volatile|&&?)\s*)*(?:\Z|:(?!:)|=|->)")
-_PLAIN = re.compile(rb"[\w\s:*&\x80-\xff$]*\Z")
-_LABELLED = re.compile(rb"(?<!:):(?!:)|\btemplate\b|\boperator\b|::\s*[*&]")
+"""The usual form: `template<…> words name(…) qualifiers : initialisers`."""
 _QUALIFIED = re.compile(rb"((?:" + IDENTIFIER + rb"\s*::\s*)+)\Z")
 
 ATTRIBUTES = frozenset(
@@ -70,13 +63,15 @@ _NOT_NAMES = frozenset(
         b"catch",
     )
 )
-_TYPE_WORDS = frozenset(
+_NOT_PLAIN_NAMES = _NOT_NAMES | ATTRIBUTES | {b"operator", b"do", b"else", b"try", b"case"}
+_NOT_PLAIN = frozenset(
     (
-        *(b"int", b"unsigned", b"signed", b"long", b"short", b"char", b"bool", b"float"),
-        *(b"double", b"void", b"const", b"volatile", b"auto", b"typename", b"class", b"struct"),
-        b"__restrict__",
+        *(b"class", b"struct", b"union", b"enum", b"namespace"),
+        *(b"if", b"for", b"while", b"switch", b"do", b"else", b"try", b"catch", b"return", b"case"),
     )
 )
+Plain = re.Match[bytes]
+"""Groups: `template`, its parameters, what stands before the name, the name, the parameters."""
 
 
 @dataclass(slots=True)
@@ -101,7 +96,8 @@ class Head:
     first: int
     """Where reading began: at the first token."""
     declarator: Candidate | None = None
-    template_parameters: tuple[TemplateParameter, ...] = ()
+    angles: list[Span] = field(default_factory=list)
+    """Between those of its template heads: their parameters."""
     is_template: bool = False
     is_instantiation: bool = False
     """`template void f<int>(…)`."""
@@ -172,7 +168,7 @@ class _Walk:
         if word == b"template" and not self.after_scope:
             return self.take_template(offset, position)
         if self.after_scope and self.name is not None:
-            self.qualifiers.append(_text(code, self.name))
+            self.qualifiers.append(spelled(code, self.name))
         else:
             self.qualifiers = []
         self.after_scope = False
@@ -199,8 +195,7 @@ class _Walk:
             closing = match_angle(self.code, opening, self.end)
             if closing is not None:
                 head.is_template = True
-                parameters = template_parameters(self.code, opening + 1, closing)
-                head.template_parameters = (*head.template_parameters, *parameters)
+                head.angles.append(Span(opening + 1, closing))
                 return closing + 1
         elif not head.is_template:
             head.is_instantiation = True
@@ -235,9 +230,9 @@ class _Walk:
 
 def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = frozenset()) -> Head:
     """Reads the head `code[start:end]` of a function; `aliases` stand for `__global__`."""
-    plain = _plain_head(code, start, end, aliases)
-    if plain is not None:
-        return plain
+    plain = plain_head(code, start, end)
+    if plain is not None and plain[4] not in aliases:
+        return _of_plain(plain, aliases)
     walk = _Walk(code, start, end, aliases)
     head = walk.head
     index = _declarator(code, walk.candidates, aliases)
@@ -256,51 +251,42 @@ def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = fro
     return head
 
 
-def _plain_head(code: bytes, start: int, end: int, aliases: frozenset[bytes]) -> Head | None:
-    """The head where it has the usual form `template<…> words name(…) qualifiers`; else None.
+def plain_head(code: bytes, start: int, end: int) -> Plain | None:
+    """The head `code[start:end]` of a function where it has the usual form; None: it has not, or
+    is no function's.
 
     Most heads have it, and the walk over all tokens costs several times as much.
     """
-    first = skip_blanks(code, start, end)
+    match = _PLAIN.match(code, start, end)
+    if match is None:
+        return None
+    before, name = match.group(3, 4)
+    if name in _NOT_PLAIN_NAMES or b"operator" in before or b"template" in before:
+        return None
+    return match if _NOT_PLAIN.isdisjoint(before.split()) else None
+
+
+def qualifiers(before: bytes) -> tuple[str, ...]:
+    """The namespaces and classes that stand in front of a name, given all in front of it."""
+    match = _QUALIFIED.search(before) if b"::" in before else None
+    names = () if match is None else re.findall(IDENTIFIER, match[1])
+    return tuple([name.decode("utf-8", "replace") for name in names])
+
+
+def _of_plain(match: Plain, aliases: frozenset[bytes]) -> Head:
+    """A head of the usual form."""
+    before, base = match[3], match.start(3)
+    first = base if match[1] is None else match.start(1)
     head = Head(first, first)
-    while code.startswith(b"template", first):
-        opening = skip_blanks(code, first + len(b"template"), end)
-        closing = match_angle(code, opening, end) if code[opening : opening + 1] == b"<" else None
-        if closing is None:
-            return None
+    if match[1] is not None:
         head.is_template = True
-        head.template_parameters = (
-            *head.template_parameters,
-            *template_parameters(code, opening + 1, closing),
-        )
-        first = skip_blanks(code, closing + 1, end)
-    group = code.find(b"(", first, end)
-    before = code[first:group]
-    if group < 0 or _PLAIN.match(before) is None or _LABELLED.search(before) is not None:
-        return None
-    closing = match_parenthesis(code, group, end)
-    named = before.rstrip()
-    prefix = named.rstrip(WORD_BYTES)
-    name = named[len(prefix) :]
-    if closing is None or not name or name in _NOT_NAMES or name in ATTRIBUTES or name in aliases:
-        return None
-    if prefix.rstrip().endswith(b"operator") or name == b"operator":
-        return None
-    if _REST.match(code, closing + 1, end) is None:
-        return None
-    qualifiers = _QUALIFIED.search(prefix)
-    scope = () if qualifiers is None else tuple(re.findall(IDENTIFIER, qualifiers[1]))
-    place = first + len(prefix)
-    head.declarator = Candidate(
-        Span(place, place + len(name)),
-        tuple(one.decode("utf-8", "replace") for one in scope),
-        None,
-        Span(group + 1, closing),
-    )
-    head.words = set(prefix.split())
-    for match in _MACRO_WORD.finditer(prefix) if aliases or not prefix.islower() else ():
-        if match[0] in aliases or _MACRO_NAME.fullmatch(match[0]) is not None:
-            head.macro_calls.append(Span(first + match.start(), first + match.end()))
+        head.angles.append(Span(*match.span(2)))
+    name, arguments = Span(*match.span(4)), Span(*match.span(5))
+    head.declarator = Candidate(name, qualifiers(before), None, arguments)
+    head.words = set(before.split())
+    for word in _MACRO_WORD.finditer(before) if aliases or not before.islower() else ():
+        if word[0] in aliases or _MACRO_NAME.fullmatch(word[0]) is not None:
+            head.macro_calls.append(Span(base + word.start(), base + word.end()))
     return head
 
 
@@ -338,73 +324,3 @@ def looks_like_parameters(code: bytes, arguments: Span) -> bool:
     if _ARITHMETIC.match(piece) is not None:
         return False
     return re.match(IDENTIFIER + rb"[\s*&:<].*?[A-Za-z_)>*&]", piece, re.S) is not None
-
-
-def template_parameters(code: bytes, start: int, end: int) -> tuple[TemplateParameter, ...]:
-    """The parameters between a template head's angles."""
-    return tuple(_template_parameter(code, part) for part in split(code, start, end))
-
-
-def _template_parameter(code: bytes, part: Span) -> TemplateParameter:
-    declaration, default = split_default(code, part)
-    value = _text(code, default) if default is not None else None
-    piece = code[declaration.start : declaration.end]
-    match = _TYPE_PARAMETER.match(piece)
-    if match is not None:
-        name = match[2].decode("utf-8", "replace") if match[2] else None
-        return TemplateParameter("typename", name, value, match[1] is not None)
-    kind, name, is_pack = _type_and_name(piece)
-    return TemplateParameter(
-        "template" if piece.startswith(b"template") else kind, name, value, is_pack
-    )
-
-
-def split_default(code: bytes, part: Span) -> tuple[Span, Span | None]:
-    """Splits `int n = 4` at its `=`."""
-    if code.find(b"=", part.start, part.end) < 0:
-        return part, None
-    for match in _DEFAULT.finditer(code, part.start, part.end):
-        opened = code.count(b"(", part.start, match.start())
-        if opened == code.count(b")", part.start, match.start()):
-            return strip(code, part.start, match.start()), strip(code, match.end(), part.end)
-        break
-    return part, None
-
-
-def parameter(code: bytes, part: Span) -> tuple[str, str | None, Span | None]:
-    """Type, name and default's span of one function parameter."""
-    declaration, default = split_default(code, part)
-    kind, name, is_pack = _type_and_name(code[declaration.start : declaration.end])
-    return (f"{kind}..." if is_pack else kind), name, default
-
-
-def _type_and_name(piece: bytes) -> tuple[str, str | None, bool]:
-    if len(piece) > _LONGEST_PARAMETER:
-        return _clean(piece[:_LONGEST_PARAMETER]), None, False
-    if b"(" in piece:
-        pointer = _FUNCTION_POINTER.match(piece)
-        if pointer is not None:
-            return _clean(pointer[1] + pointer[3]), pointer[2].decode("utf-8", "replace"), False
-    declared = piece.rstrip()
-    extents = b""
-    if declared.endswith(b"]") and b"[" in declared:
-        opening = declared.index(b"[")
-        declared, extents = declared[:opening].rstrip(), declared[opening:]
-    before = declared.rstrip(WORD_BYTES)
-    name = declared[len(before) :]
-    before = before.rstrip()
-    is_pack = before.endswith(b"...")
-    before = before.removesuffix(b"...").rstrip()
-    is_named = name and before and not name[:1].isdigit() and name not in _TYPE_WORDS
-    if is_named and not before.endswith(b"::") and before not in _ELABORATED:
-        return _clean(before + extents), name.decode("utf-8", "replace"), is_pack
-    is_pack = declared.endswith(b"...")
-    return _clean(declared.removesuffix(b"...") + extents), None, is_pack
-
-
-def _clean(piece: bytes) -> str:
-    return " ".join(piece.decode("utf-8", "replace").split())
-
-
-def _text(code: bytes, span: Span) -> str:
-    return _clean(code[span.start : span.end])

@@ -119,7 +119,7 @@ def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:
         join_with("scope_starts", "scope_names", lambda one: one),
         join_with("checkpoints", "checkpoints", later),
         join_with("checkpoints", "states", shift.checkpoint),
-        scan.unclosed if old_end > old.end else old.unclosed,
+        unclosed=scan.unclosed if old_end > old.end else old.unclosed,
     )
 
 

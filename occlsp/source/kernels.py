@@ -12,7 +12,8 @@ from typing import Any
 
 from occlsp.source.brackets import match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
-from occlsp.source.heads import Candidate, Head, looks_like_parameters, parameter, read_head
+from occlsp.source.heads import Candidate, Head, looks_like_parameters, read_head
+from occlsp.source.parameters import parameter, template_parameters
 from occlsp.source.syntax import Expr, RawKernel
 from occlsp.source.text import Span
 
@@ -116,6 +117,7 @@ def kernel_at(
         name_span = Span(declarator.name.start, declarator.arguments.end + 1)
         name = fragment.text[name_span.start : name_span.end]
     template_arguments = declarator.template_arguments
+    parameters = [one for span in head.angles for one in template_parameters(code, *span)]
     return RawKernel(
         name=" ".join(name.decode("utf-8", "replace").split()),
         name_span=name_span,
@@ -123,19 +125,15 @@ def kernel_at(
         span=Span(head.start, borders.end),
         body=None,
         parameters=parameter_types(code, arguments),
-        template_parameters=head.template_parameters,
+        template_parameters=tuple(parameters),
         template_arguments=None
         if template_arguments is None
         else fragment.expressions(*template_arguments),
-        is_template=head.is_template and not _is_full_specialisation(head),
+        is_template=head.is_template and bool(parameters),  # `template <>` is a specialisation
         macro_calls=tuple(fragment.expression(*span) for span in head.macro_calls),
         from_macro=from_macro,
         **_attributes(fragment, head),
     )
-
-
-def _is_full_specialisation(head: Head) -> bool:
-    return head.is_template and not head.template_parameters
 
 
 def _is_named_by_alias(head: Head, declarator: Candidate, token: int) -> bool:

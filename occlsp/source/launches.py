@@ -9,9 +9,8 @@ from typing import NamedTuple
 from occlsp.source.brackets import match_angle, skip_blanks
 from occlsp.source.callees import callee_before, callee_name
 from occlsp.source.fragment import Fragment, occurrences
-from occlsp.source.heads import IDENTIFIER
 from occlsp.source.syntax import Expr, RawCall, RawLaunch
-from occlsp.source.text import Span
+from occlsp.source.text import IDENTIFIER, Span
 
 _CONFIG = re.compile(rb">{3,}|[({\[;]")
 _WORD = re.compile(IDENTIFIER)

@@ -23,6 +23,8 @@ def forwarded(function: Function, masked: bytes) -> int | None:
     `template <class F, class... A> void run(int n, F f, A&&... a) { f(std::forward<A>(a)...); }`:
     1. None where there is no such parameter.
     """
+    if b"..." not in function.listed_code:
+        return None
     parameters = function.parameters
     if len(parameters) < 2 or not parameters[-1].type.endswith("..."):
         return None

@@ -11,11 +11,10 @@ from itertools import islice, zip_longest
 from typing import Any, cast
 
 from occlsp.source import declarations, kernels, launches
-from occlsp.source.brackets import split
 from occlsp.source.branches import Scan
 from occlsp.source.definitions import read_bodies
-from occlsp.source.fragment import Fragment, moved
-from occlsp.source.heads import Head, parameter, read_head
+from occlsp.source.fragment import Fragment, written
+from occlsp.source.heads import Head, qualifiers, read_head
 from occlsp.source.states import Block
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import (
@@ -23,7 +22,6 @@ from occlsp.source.syntax import (
     Define,
     Expr,
     Function,
-    Parameter,
     RawCall,
     RawKernel,
     RawLaunch,
@@ -33,6 +31,7 @@ from occlsp.source.syntax import (
 from occlsp.source.text import Span
 
 _NOT_A_WORD = re.compile(rb"[(){};]")
+_CONSTEXPR = frozenset((b"constexpr", b"consteval"))
 _LONGEST_WORDS = 256
 MOST_FACTS = 10_000
 """Of one kind in one file: further ones are not read."""
@@ -125,6 +124,19 @@ class Reader:
         functions.sort(key=lambda function: function.span)
 
     def function_of(self, block: Block) -> Function | None:
+        plain, base = self.scan.heads.get(block.opening, (None, 0))
+        if plain is not None and plain[4] not in self.tokens.aliases:
+            first, before = plain.start(3), plain[3]
+            return self.function(
+                block,
+                Span(base + (first if plain[1] is None else plain.start(1)), block.end),
+                qualifiers(before),
+                plain[4],
+                Span(base + plain.start(5), base + plain.end(5)),
+                plain[5],
+                () if plain[1] is None else (plain[2],),
+                b"const" in before and not _CONSTEXPR.isdisjoint(before.split()),
+            )
         code, base = self.around.branch(block.declaration, block.opening)
         head = read_head(code, block.declaration - base, block.opening - base, self.tokens.aliases)
         if code is self.code:
@@ -132,22 +144,44 @@ class Reader:
         declarator = head.declarator
         if declarator is None:
             return None
-        text = self.text[base : base + len(code)] if base else self.text
-        fragment = Fragment(text, code, 0, len(code))
-        name = fragment.words(*declarator.name)
-        scope = [*block.names, *declarator.qualifiers, name]
+        start, end = declarator.parameters or declarator.arguments
+        return self.function(
+            block,
+            Span(head.start + base, block.end),
+            declarator.qualifiers,
+            code[declarator.name.start : declarator.name.end],
+            Span(start + base, end + base),
+            code[start:end],
+            tuple([code[slice(*span)] for span in head.angles]),
+            not _CONSTEXPR.isdisjoint(head.words),
+        )
+
+    def function(
+        self,
+        block: Block,
+        span: Span,
+        outer: tuple[str, ...],
+        named: bytes,
+        listed: Span,
+        code: bytes,
+        template_heads: tuple[bytes, ...],
+        is_constexpr: bool,
+    ) -> Function:
+        """The function of a block, given what its head says."""
+        name = written(named)
+        scope = (*block.names, *outer, name)
+        text = self.text[listed.start : listed.end]
         return Function(
             name,
-            "::".join(part or "(anonymous namespace)" for part in scope),
-            Span(head.start + base, block.end),
+            "::".join([part or "(anonymous namespace)" for part in scope]),
+            span,
             Span(block.opening, block.end),
-            tuple(
-                _parameter(fragment, part, base)
-                for part in split(code, *(declarator.parameters or declarator.arguments))
-            ),
-            head.template_parameters,
-            head.is_template,
-            bool(head.words & {b"constexpr", b"consteval"}),
+            listed,
+            code if text == code else text,
+            code,
+            template_heads,
+            bool(template_heads),
+            is_constexpr,
             None,
             self.scan.conditions_at(block.opening),
         )
@@ -317,13 +351,6 @@ def macro_made_kernels(
                 from_macro=name,
                 conditions=around.scan.conditions_at(start),
             )
-
-
-def _parameter(fragment: Fragment, part: Span, base: int) -> Parameter:
-    kind, name, default = parameter(fragment.code, part)
-    if default is None:
-        return Parameter(kind, name)
-    return Parameter(kind, name, cast(Expr, moved(fragment.expression(*default), base)))
 
 
 def _call_at(length: int, fragment: Fragment, offset: int) -> RawCall | None:

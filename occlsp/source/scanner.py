@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable
 
 from occlsp.source.branches import Scan, one_branch
-from occlsp.source.classify import classify
+from occlsp.source.classify import FUNCTION, classify
 from occlsp.source.directives import (
     Directive,
     condition_text,
@@ -33,11 +33,11 @@ from occlsp.source.directives import (
     read_directive,
     read_include,
 )
-from occlsp.source.heads import IDENTIFIER
+from occlsp.source.heads import plain_head
 from occlsp.source.mask import blank
 from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
-from occlsp.source.text import Span
+from occlsp.source.text import IDENTIFIER, Span
 
 _DECLARATION = re.compile(rb"[{};#]")
 _IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
@@ -160,7 +160,10 @@ class Scanner:
         if blocks < _MOST_BLOCKS:
             head = self.branch_text(declaration, offset)
             if head.count(b"(") <= head.count(b")"):
-                opening = classify(head)
+                plain = plain_head(head, 0, len(head))
+                if plain is not None:
+                    self.scan.heads[offset] = plain, declaration
+                opening = classify(head) if plain is None else FUNCTION
         if opening is None or opening.kind == "block":
             block = Scope("block", scope, scope.names, declaration, offset)
             self.state = State(block, 0, declaration, blocks + 1)

@@ -12,7 +12,6 @@ from occlsp.source.syntax import (
     Expr,
     Function,
     Include,
-    Parameter,
     RawCall,
     RawKernel,
     RawLaunch,
@@ -173,18 +172,15 @@ class Shift:
             one.qualified_name,
             self.span(one.span),
             self.span(one.body),
-            tuple([self._parameter(parameter) for parameter in one.parameters]),
-            one.template_parameters,
+            self.span(one.listed),
+            one.listed_text,
+            one.listed_code,
+            one.template_heads,
             one.is_template,
             one.is_constexpr,
             one.in_macro,
             self.conditions(one.conditions),
         )
-
-    def _parameter(self, one: Parameter) -> Parameter:
-        if one.default is None:
-            return one
-        return Parameter(one.type, one.name, self.expression(one.default))
 
     def constant(self, one: Constant) -> Constant:
         return Constant(

@@ -6,12 +6,19 @@ from the text of one file alone, so that it can be cached by content.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import field
 
+from occlsp.source.brackets import split, strip
 from occlsp.source.facts import SourceError, TemplateParameter
+from occlsp.source.mask import blank_comments
+from occlsp.source.parameters import parameter, template_parameters
 from occlsp.source.record import record
 from occlsp.source.text import Span
+
+_DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
 
 @record(frozen=True, slots=True)
@@ -20,6 +27,18 @@ class Expr:
 
     text: str
     span: Span
+
+
+def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
+    """The text between two offsets of a file as an expression, comments blanked."""
+    piece = text[start:end]
+    clean = code[start:end]
+    if piece != clean:
+        piece = clean if _DIRECTIVE.search(piece) else blank_comments(piece)
+    left = len(piece) - len(piece.lstrip())
+    piece = piece.strip()
+    left = start + left if piece else strip(code, start, end).start
+    return Expr(piece.decode("utf-8", "replace"), Span(left, left + len(piece)))
 
 
 @record(frozen=True, slots=True)
@@ -135,16 +154,65 @@ class Parameter:
     default: Expr | None = None
 
 
+class _Lists:
+    """What is read of a function's head once it is asked for."""
+
+    __slots__ = ("_parameters", "_template_parameters")
+    _parameters: tuple[Parameter, ...]
+    _template_parameters: tuple[TemplateParameter, ...]
+    listed: Span
+    listed_text: bytes
+    listed_code: bytes
+    template_heads: tuple[bytes, ...]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it is given."""
+        try:
+            return self._parameters
+        except AttributeError:
+            self._parameters = tuple(self._read_parameters())
+            return self._parameters
+
+    @property
+    def template_parameters(self) -> tuple[TemplateParameter, ...]:
+        """Those of all its template heads, outermost first."""
+        try:
+            return self._template_parameters
+        except AttributeError:
+            found = [template_parameters(head, 0, len(head)) for head in self.template_heads]
+            self._template_parameters = tuple([one for some in found for one in some])
+            return self._template_parameters
+
+    def _read_parameters(self) -> Iterator[Parameter]:
+        text, code, base = self.listed_text, self.listed_code, self.listed.start
+        for part in split(code, 0, len(code)):
+            kind, name, default = parameter(code, part)
+            value = None
+            if default is not None:
+                value = expression(text, code, *default)
+                value = Expr(value.text, Span(value.span.start + base, value.span.end + base))
+            yield Parameter(kind, name, value)
+
+
 @record(frozen=True, slots=True)
-class Function:
-    """A function definition (host, device or kernel), lambdas not included."""
+class Function(_Lists):
+    """A function definition (host, device or kernel), lambdas not included.
+
+    Its parameters are read where they are asked for: those of most functions never are.
+    """
 
     name: str
     qualified_name: str
     span: Span
     body: Span
-    parameters: tuple[Parameter, ...]
-    template_parameters: tuple[TemplateParameter, ...] = ()
+    listed: Span
+    """Between the parentheses of its parameters."""
+    listed_text: bytes
+    listed_code: bytes
+    """The same with comments, literals and other `#if` branches blanked."""
+    template_heads: tuple[bytes, ...] = ()
+    """Between the angles of each."""
     is_template: bool = False
     is_constexpr: bool = False
     in_macro: str | None = None

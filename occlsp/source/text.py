@@ -13,6 +13,11 @@ from typing import Literal, NamedTuple
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
+IDENTIFIER = rb"[A-Za-z_$\x80-\xff][0-9A-Za-z_$\x80-\xff]*"
+WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(
+    range(0x80, 0x100)
+)
+
 
 class Span(NamedTuple):
     """A half-open range of byte offsets."""

@@ -12,6 +12,7 @@ from typing import Any
 from occlsp.source import types
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
+from occlsp.source.fragment import written
 from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
@@ -113,7 +114,7 @@ class FileIndex:
                 if item.forwards is not None:
                     parts += (name, str(item.forwards))
                 if item.body is not None:
-                    parts += (name, item.body, *(p.type for p in item.function.parameters))
+                    parts += (name, item.body, written(item.function.listed_code))
         for aliases in self.aliases.values():
             for alias in aliases:
                 parts += (alias.name, *alias.scope, alias.target)
@@ -129,8 +130,10 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
     functions: dict[str, list[Callable_]] = {}
     for function in syntax.functions:
         body = _evaluable(function, masked)
-        head = masked[function.span.start : function.body.start].decode("latin-1") if body else ""
-        returns = _returned(head, function.name) if body else "auto"
+        returns = "auto"
+        if body is not None:
+            head = masked[function.span.start : function.body.start].decode("latin-1")
+            returns = _returned(head, function.name)
         if returns in NOT_VALUES:
             body = None
         made = Callable_(function, body, returns, forwarded(function, masked))
@@ -240,10 +243,9 @@ def _evaluable(function: Function, masked: bytes) -> str | None:
     limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
     if end - start > limit or function.in_macro is not None or function.name == "main":
         return None
-    body = masked[start:end]
-    if b"return" not in body or b"<<<" in body:
+    if masked.find(b"return", start, end) < 0 or masked.find(b"<<<", start, end) >= 0:
         return None
-    return body.decode("latin-1")
+    return masked[start:end].decode("latin-1")
 
 
 _ATTRIBUTES = re.compile(
@@ -254,9 +256,11 @@ _ATTRIBUTES = re.compile(
 def _returned(head: str, name: str) -> str:
     """The return type of a function with this head; "auto" where it is not plain to see."""
     position = head.rfind(name, 0, head.find("(", head.find(name)) + 1)
-    if position < 0:
-        return "auto"
-    before = head[:position]
+    return "auto" if position < 0 else _type_before(head[:position])
+
+
+@lru_cache(maxsize=1024)  # a file's functions begin with the same few words
+def _type_before(before: str) -> str:
     if ">" in before:
         before = before[before.rindex(">") + 1 :] or "auto"
     before = re.sub(r"[\w:<>]+::\s*$", "", before)
