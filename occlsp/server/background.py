@@ -21,7 +21,7 @@ from occlsp.reports.worker import Worker, WorkerError
 from occlsp.server import garbage, tasks
 from occlsp.server.configuration import TOML
 from occlsp.server.scan import MAX_FILES as MOST
-from occlsp.server.scan import ScanPage, ScanRequest, unpacked
+from occlsp.server.scan import ScanPage, ScanRequest, Shipped, unpacked
 from occlsp.server.watch import UNKNOWN, Watch
 from occlsp.source.facts import FileFacts
 
@@ -39,6 +39,8 @@ SHOWN_AFTER = 0.5
 """Seconds that work may take before progress is shown for it."""
 MUCH = 5_000
 """Entries of reports that are not to be looked through for garbage again and again."""
+AT_ONCE = 500
+"""Files of a scan that are taken in in one turn."""
 SCAN = "occlsp.server.scan"
 T = TypeVar("T")
 
@@ -183,15 +185,15 @@ class Background:
             due.everything and folder.is_project,
             tuple(due.files),
         )
+        came: dict[str, Shipped] = {}
         facts: dict[str, FileFacts] = {}
         gone: list[str] = []
         page = ScanPage()
         while not page.is_last:
             page = await self._worker.call(f"{SCAN}:scan", request, ScanPage)
             request = replace(request, next_page=True, files=())
-            entries = await asyncio.to_thread(unpacked, page.files)
+            came |= await asyncio.to_thread(unpacked, page.files)
             self._server.turns.label = "taking in a scan"
-            folder.take_scanned(entries, page.gone)
             facts.update({scanned.path: scanned.facts for scanned in page.files})
             gone += page.gone
             if due.everything:
@@ -199,6 +201,11 @@ class Background:
             work.report(f"{len(facts)} files", page.done)
             if page.left_out:
                 log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
+        # Only now: with each page an open file would see other headers, and be read again.
+        shipped = list(came.items())
+        for start in range(0, max(1, len(shipped)), AT_ONCE):
+            folder.take_scanned(dict(shipped[start : start + AT_ONCE]), gone if not start else ())
+            await asyncio.sleep(0)
         self._server.turns.label = "indexing a scan"
         await folder.index_scanned(facts, gone)
         self._session.settle(folder)

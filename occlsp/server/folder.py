@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from occlsp.analysis.whatif import WhatIf
     from occlsp.reports.local_gpus import LocalGpu
     from occlsp.server.documents import Document
+    from occlsp.server.scan import Shipped
     from occlsp.server.tasks import Stamp
-    from occlsp.source.entries import Entry
     from occlsp.source.facts import FileFacts
 
 log = logging.getLogger("occlsp.folder")
@@ -162,12 +162,12 @@ class Folder:
         self._in_view.pop(path, None)
         self._due.pop(path, None)
 
-    def take_scanned(self, files: Mapping[str, Entry], gone: Collection[str]) -> None:
+    def take_scanned(self, files: Mapping[str, Shipped], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
         for path in gone:
             self.sources.forget(path)
-        for path, entry in files.items():
-            self.sources.adopt(path, entry)
+        for path, shipped in files.items():
+            self.sources.adopt(path, shipped)
 
     async def index_scanned(self, facts: Mapping[str, FileFacts], gone: Collection[str]) -> None:
         """Puts the facts of a whole scan in force at once; of open files the open text counts. The

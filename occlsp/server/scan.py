@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from occlsp.reports.cache import sources_directory
 from occlsp.reports.worker import Control
@@ -52,12 +53,28 @@ class Scanned:
     path: str
     facts: FileFacts
     shipped: bytes
+    memory: bytes = b""
+    """Of a file that was asked for: what an edit of it need not find again."""
 
 
-def unpacked(files: Iterable[Scanned]) -> dict[str, Entry]:
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What another workspace takes over of a file."""
+
+    entry: Entry
+    memory: tuple[Any, ...] | None
+    """For `Memory.unpacked`."""
+
+
+def unpacked(files: Iterable[Scanned]) -> dict[str, Shipped]:
     """What was shipped of some files. Those of a large header take a while, in a thread too, but
     there others get their turns."""
-    return {file.path: pickle.loads(file.shipped) for file in files}
+    return {
+        file.path: Shipped(
+            pickle.loads(file.shipped), pickle.loads(file.memory) if file.memory else None
+        )
+        for file in files
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +111,13 @@ def scan(request: ScanRequest, control: Control) -> ScanPage:
         workspace = Workspace(*settings, read_file, store.find)
         folder = _folders[request.root] = _Folder(workspace, store)
     if not request.next_page or folder.pages is None:
+        _leave(folder)
         folder.pages = _scan(folder, request)
     end = time.monotonic() + PAGE_SECONDS
     page = ScanPage()
     while time.monotonic() < end and not _is_full(page):
         if control.cancelled():
-            folder.pages = None
+            _leave(folder)
             return ScanPage(is_last=True)
         more = next(folder.pages, ScanPage(is_last=True))
         page = ScanPage(
@@ -109,7 +127,16 @@ def scan(request: ScanRequest, control: Control) -> ScanPage:
             page.left_out or more.left_out,
             more.is_last,
         )
+    if page.is_last:
+        folder.pages = None
     return page
+
+
+def _leave(folder: _Folder) -> None:
+    """A scan that is left before its end told nothing: all of it is told by the next."""
+    if folder.pages is not None:
+        folder.pages = None
+        folder.known.clear()
 
 
 def _is_full(page: ScanPage) -> bool:
@@ -142,7 +169,7 @@ def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
         if text is None:
             gone.add(path)
         else:
-            _update(workspace, path, text)
+            _update(workspace, path, text, is_open=path in request.files)
         yield ScanPage(done=70 * number // len(to_read))
     for path in gone:
         workspace.remove(path)
@@ -151,9 +178,9 @@ def _scan(folder: _Folder, request: ScanRequest) -> Iterator[ScanPage]:
     yield from _news(folder, request.files)
 
 
-def _update(workspace: Workspace, path: str, text: bytes) -> None:
+def _update(workspace: Workspace, path: str, text: bytes, *, is_open: bool) -> None:
     try:
-        workspace.update(path, text, is_open=False)
+        workspace.update(path, text, is_open=is_open)
     except Exception:  # a fault in one file costs that one
         log.exception("%s cannot be read", path)
 
@@ -167,6 +194,7 @@ def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
     for number, path in enumerate([*given, *sorted(workspace.loaded().difference(given))]):
         try:
             facts = workspace.facts(path)
+            memory = _memory(workspace, path) if path in wanted else b""
             entry = workspace.entry(path)
         except Exception:  # a fault in one file costs that one
             log.exception("%s cannot be read", path)
@@ -178,6 +206,14 @@ def _news(folder: _Folder, wanted: tuple[str, ...]) -> Iterator[ScanPage]:
         state = (entry.exports, entry.local_key, facts)
         if folder.known.get(path) != state or path in wanted:
             folder.known[path] = state
-            yield ScanPage((Scanned(path, facts, pickle.dumps(entry)),))
+            yield ScanPage((Scanned(path, facts, pickle.dumps(entry), memory),))
         yield ScanPage(done=70 + 30 * number // len(given or [""]))
     folder.store.keep(read.items())
+
+
+def _memory(workspace: Workspace, path: str) -> bytes:
+    """What is kept of a file as long as it is open, which it is no longer here."""
+    memory = workspace.memory(path)
+    packed = memory.packed() if memory is not None else b""
+    workspace.close(path)
+    return packed

@@ -8,12 +8,19 @@ the shipped declarations of what they include in view.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from occlsp.analysis.sources import SourceFile
+from occlsp.server.scan import Shipped
+from occlsp.source.affected import Declared
 from occlsp.source.entries import Entry
 from occlsp.source.facts import FileFacts
 from occlsp.source.local_facts import LocalFacts
+from occlsp.source.reuse import Memory
+from occlsp.source.syntax import FileSyntax
+from occlsp.source.view import FileIndex
 from occlsp.source.workspace import Workspace
 
 MAX_READ = 4 << 20
@@ -22,14 +29,69 @@ KEPT = 128
 """Texts of closed files that are kept."""
 
 
-class MirroredWorkspace(Workspace):
-    """A workspace whose closed files another process reads."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An open text as this process read it."""
 
-    def take(self, path: str, entry: Entry) -> None:
-        """Takes over a file, unless it is open here: then its text here counts."""
+    digest: bytes
+    aliases: frozenset[str]
+    syntax: FileSyntax
+    index: FileIndex
+
+
+class MirroredWorkspace(Workspace):
+    """A workspace whose closed files another process reads.
+
+    That process also reads what is open here, as it is on the disk, with all that it includes in
+    view; what it finds need not be found here, where each keystroke would wait for it.
+    """
+
+    def __init__(
+        self, root: str, include_dirs: Sequence[str] = (), defines: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(root, include_dirs, defines, reader=None)
+        self._opened: dict[str, _Read] = {}
+        """Open files as they were opened."""
+        self._told: dict[str, tuple[_Read, tuple[Any, ...]]] = {}
+        """What the other process found in them."""
+
+    def update(self, path: str, text: bytes, *, is_open: bool = True) -> None:
+        super().update(path, text, is_open=is_open)
+        if is_open and path not in self._opened and (read := self._read(path)) is not None:
+            self._opened[path] = read
+
+    def close(self, path: str) -> None:
+        super().close(path)
+        self._opened.pop(path, None)
+        self._told.pop(path, None)
+
+    def _read(self, path: str) -> _Read | None:
+        file = self._files[path]
+        if file.syntax is None:
+            return None
+        return _Read(file.digest, file.aliases, file.syntax, file.index)
+
+    def take(self, path: str, entry: Entry, memory: tuple[Any, ...] | None = None) -> None:
+        """Takes over a file, unless it is open here: then its text here counts. `memory` is what
+        the other process keeps of it (`Memory.unpacked`)."""
         known = self._files.get(path)
         if known is None or not known.is_open:
             self.adopt(path, entry)
+            return
+        for read in (self._read(path), self._opened.get(path)):
+            if memory and read and (read.digest, read.aliases) == (entry.digest, entry.aliases):
+                self._told[path] = read, memory
+
+    def remembered(self, path: str, environment: bytes) -> Memory | None:
+        """As the base class; where that is of another environment, what the other process found
+        in this one."""
+        own = super().remembered(path, environment)
+        if path in self._told and (own is None or own.environment != environment):
+            read, memory = self._told.pop(path)
+            declared = Declared(self._view(path).indexes[:-1])
+            told = Memory.unpacked(memory, read.syntax, read.index, declared)
+            return told if told.environment == environment else own
+        return own
 
     def exports(self, path: str) -> dict[str, bytes]:
         """Digests of what a file, and each that it includes, declares."""
@@ -48,7 +110,7 @@ class FolderSources:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._workspace = MirroredWorkspace(root, reader=None)
+        self._workspace = MirroredWorkspace(root)
         self._open: dict[str, bytes] = {}
         self._texts: dict[str, tuple[tuple[int, int], SourceFile]] = {}
 
@@ -57,7 +119,7 @@ class FolderSources:
         workspace = self._workspace
         if (workspace.include_dirs, workspace.defines) == (tuple(include_dirs), dict(defines)):
             return False
-        self._workspace = MirroredWorkspace(self._root, include_dirs, defines, reader=None)
+        self._workspace = MirroredWorkspace(self._root, include_dirs, defines)
         for path, text in self._open.items():
             self._workspace.update(path, text, is_open=True)
         return True
@@ -77,9 +139,9 @@ class FolderSources:
         self._open.pop(path, None)
         self._workspace.close(path)
 
-    def adopt(self, path: str, entry: Entry) -> None:
+    def adopt(self, path: str, shipped: Shipped) -> None:
         """Takes over what the child made of a file."""
-        self._workspace.take(path, entry)
+        self._workspace.take(path, shipped.entry, shipped.memory)
 
     def forget(self, path: str) -> None:
         """The file is gone from the disk."""

@@ -7,10 +7,11 @@ names another meaning; what callers give is compared where it was asked for.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from occlsp.source.affected import (
     Declared,
@@ -125,6 +126,19 @@ class Memory:
     stands behind it."""
     waited: int = 0
     """For how many readings it was kept."""
+
+    def packed(self) -> bytes:
+        """What was found, for another process that has read the same text."""
+        found = (self.kernel_names, self.kernels, self.functions, self.calls, self.elsewhere)
+        return pickle.dumps((self.environment, *found))
+
+    @staticmethod
+    def unpacked(
+        packed: tuple[Any, ...], syntax: FileSyntax, index: FileIndex, declared: Declared
+    ) -> Memory:
+        """What another process found, as it was loaded, in a text that is read here, too."""
+        environment, *found = packed
+        return Memory(environment, syntax, index, declared, *found)
 
     @property
     def found(self) -> int:

@@ -28,7 +28,7 @@ from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceErro
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
-from occlsp.source.reuse import Reuse
+from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.view import Included, View
 
 MAX_CALLING = 8
@@ -153,8 +153,8 @@ class Workspace(Files):
         version = self._version
         view = self._view(path)
         names = self._views[path][2]
-        before = file.local.memory if file.local is not None else None
         environment = self._environment(path) + self._around(path)
+        before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
         local = local_facts(path, syntax, view, Callers(self._calling, reuse), reuse)
         reuse.memory.kernel_names.update(names.answers)
@@ -174,6 +174,16 @@ class Workspace(Files):
         file.local_version, file.world = version, b""
         file.errors = syntax.errors
         return file.local
+
+    def remembered(self, path: str, environment: bytes) -> Memory | None:
+        """What is kept of an earlier reading of a file, where it is now in this environment."""
+        local = self._files[path].local
+        return local.memory if local is not None else None
+
+    def memory(self, path: str) -> Memory | None:
+        """What is kept of the reading of an open file."""
+        local = self.local(path)
+        return local.memory if local is not None else None
 
     def _others_same(self, file: Entry, local: LocalFacts) -> bool:
         """Whether what launches follow from beyond a file and its includes is as it was: which

@@ -1,0 +1,131 @@
+"""A workspace arrives while files of it are open: nobody waits for what the child found in them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from occlsp.reports.worker import Control
+from occlsp.server.documents import Document
+from occlsp.server.folder import Folder
+from occlsp.server.scan import ScanRequest, scan, unpacked
+from occlsp.source import local_facts
+from occlsp.source.facts import FileFacts
+from occlsp.source.workspace import Workspace
+
+SOURCE = b"""\
+#include "sizes.h"
+__global__ void scale(float *x) {}
+template <int N> static void launch(float *x, int blocks) { scale<<<blocks, N * WARP>>>(x); }
+void first(float *x) { launch<2>(x, 80); }
+void second(float *x) { int threads = 4 * WARP; scale<<<1, threads>>>(x); }
+"""
+
+
+@pytest.fixture
+def folder(workspace: Path) -> Folder:
+    (workspace / "sizes.h").write_text("#define WARP 32\n")
+    (workspace / "a.cu").write_bytes(SOURCE)
+    return Folder(str(workspace), is_project=True)
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are evaluated."""
+    names: list[str] = []
+    real = local_facts.function_facts
+
+    def noted(origin, index, *rest):  # type: ignore[no-untyped-def]
+        names.append("none" if index is None else origin.syntax.functions[index].name)
+        return real(origin, index, *rest)
+
+    monkeypatch.setattr(local_facts, "function_facts", noted)
+    return names
+
+
+def opens(folder: Folder, text: bytes, version: int = 1) -> str:
+    path = str(Path(folder.path) / "a.cu")
+    folder.put(Document(f"file://{path}", path, version, "cuda-cpp", text), float(version))
+    return path
+
+
+def reads_all(folder: Folder, path: str) -> dict[str, FileFacts]:
+    """The child reads the workspace; what it found is taken in, but not looked at yet."""
+    request = ScanRequest(folder.path, files=(path,))
+    page = scan(request, Control())
+    assert page.is_last
+    folder.take_scanned(unpacked(page.files), page.gone)
+    return {scanned.path: scanned.facts for scanned in page.files}
+
+
+def looks_again(folder: Folder, path: str, found: dict[str, FileFacts]) -> FileFacts:
+    asyncio.run(folder.index_scanned(found, ()))
+    folder.settle(path)
+    facts = folder.snapshot.sources.facts(path)
+    assert facts is not None
+    return facts
+
+
+def afresh(folder: Folder, path: str, text: bytes) -> FileFacts:
+    """What a reading of everything says."""
+    workspace = Workspace(folder.path)
+    workspace.update(path, text)
+    return workspace.facts(path)
+
+
+def test_what_the_child_found_is_not_evaluated_again(folder: Folder, evaluated: list[str]) -> None:
+    path = opens(folder, SOURCE)
+    found = reads_all(folder, path)
+    evaluated.clear()
+    facts = looks_again(folder, path, found)
+    assert evaluated == []
+    assert [launch.block.value for launch in facts.launches] == [(64, 1, 1), (128, 1, 1)]
+    assert facts == afresh(folder, path, SOURCE)
+
+
+def test_what_was_typed_since_the_opening_is(folder: Folder, evaluated: list[str]) -> None:
+    path = opens(folder, SOURCE)
+    edited = SOURCE.replace(b"4 * WARP", b"8 * WARP")
+    opens(folder, edited, 2)
+    found = reads_all(folder, path)
+    evaluated.clear()
+    facts = looks_again(folder, path, found)
+    assert evaluated == ["second"]
+    assert facts == afresh(folder, path, edited)
+
+
+def test_another_text_on_the_disk_says_nothing_of_the_open_one(folder: Folder) -> None:
+    edited = SOURCE.replace(b"4 * WARP", b"8 * WARP")
+    path = opens(folder, edited)
+    facts = looks_again(folder, path, reads_all(folder, path))
+    assert facts == afresh(folder, path, edited)
+
+
+def test_a_macro_for_global_that_arrives_makes_kernels(folder: Folder) -> None:
+    """The open text was read without it: what the child found is of another reading."""
+    (Path(folder.path) / "sizes.h").write_text("#define WARP 32\n#define KERNEL __global__\n")
+    text = SOURCE.replace(b"__global__", b"KERNEL")
+    (Path(folder.path) / "a.cu").write_bytes(text)
+    path = opens(folder, text)
+    found = reads_all(folder, path)
+    looks_again(folder, path, found)
+    opens(folder, text + b"\n", 2)
+    facts = folder.snapshot.sources.facts(path)
+    assert facts == afresh(folder, path, text + b"\n")
+    assert [kernel.name for kernel in facts.kernels] == ["scale"]
+
+
+def test_a_scan_that_was_left_is_told_whole_by_the_next(folder: Folder) -> None:
+    for number in range(30):
+        (Path(folder.path) / f"{number}.cu").write_bytes(SOURCE)
+    first = scan(ScanRequest(folder.path), Control())
+    assert first.files
+    assert not first.is_last
+    told, page = [], scan(ScanRequest(folder.path), Control())
+    while not page.is_last:
+        told += page.files
+        page = scan(ScanRequest(folder.path, next_page=True), Control())
+    told += page.files
+    assert {scanned.path for scanned in first.files} < {scanned.path for scanned in told}
