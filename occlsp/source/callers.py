@@ -7,7 +7,7 @@ a program that is one file. One argument that is not known makes the parameter n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.flow import Interpreter
 from occlsp.source.fragment import words
+from occlsp.source.instances import NOT_KNOWN, Types, closed
 from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
@@ -133,7 +134,7 @@ class Callers:
         if found is None or len(found) > MAX_CALLS:
             return None
         for other in others:
-            here = self.calls_elsewhere(other, function)
+            here = self.calls_elsewhere(other, function, origin.path)
             if here is None or len(found) + len(here) > MAX_CALLS:
                 return None
             found = found + here
@@ -148,7 +149,7 @@ class Callers:
             return True
         return "main" in self.names(origin).functions
 
-    def calls_elsewhere(self, other: Elsewhere, function: Function) -> list[Call] | None:
+    def calls_elsewhere(self, other: Elsewhere, function: Function, path: str) -> list[Call] | None:
         """The calls in another file: kept from one edit to the next where it stands alone."""
         reuse = self.reuse if other.path.endswith(UNITS) else None
         asked = (other.path, function.name, _arity(function), len(self.active))
@@ -163,6 +164,8 @@ class Callers:
         if function.name not in self.names(origin).functions:
             # Where there is another function of this name, which is meant is not known.
             found = self.calls_in(origin, function)
+        elif origin.view.index_of(path) is None:
+            found = []  # it means its own
         if reuse is not None:
             reuse.memory.elsewhere[asked] = (other.key, found)
         return found
@@ -319,7 +322,7 @@ class Callers:
         ):
             return None
         scope = StaticScope(origin.view, At(origin.path, offset))
-        return Call(tuple(_binding(text, scope) for text in site.template), None)
+        return Call(tuple(_binding(text, scope, ()) for text in site.template), None)
 
     def followed(
         self,
@@ -354,10 +357,11 @@ class Callers:
             ]
             names.update(_WORD.findall(" ".join((*texts, *site.template))))
         found: dict[int, Call] = {}
+        own = {p.name for p in function.template_parameters if p.name}
 
         def handle(event: int, scope: FlowScope, state: State) -> None:
             site = events[event]
-            arguments = tuple(_binding(argument, scope) for argument in site.template)
+            arguments = tuple(_binding(argument, scope, own) for argument in site.template)
             values = tuple(
                 evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
                 for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
@@ -387,7 +391,7 @@ class Callers:
             bound = [_template_argument(call, position) for call in calls]
             value = _one_binding(bound)
             if value is not None:
-                is_value = not isinstance(value, str)
+                is_value = not isinstance(value, str | Types)
                 template[parameter.name] = (
                     converted(value, parameter.kind, scope) if is_value else value  # type: ignore[arg-type]
                 )
@@ -422,11 +426,13 @@ def _arity(function: Function) -> tuple[int, int]:
     return sum(1 for p in parameters if p.default is None), len(parameters)
 
 
-def _binding(text: str, scope: StaticScope) -> Binding:
-    """A template argument as a value where it is one, else as a type's text."""
+def _binding(text: str, scope: StaticScope, own: Collection[str]) -> Binding:
+    """A template argument as a value where it is one, else as types; `own` names mean nothing
+    elsewhere."""
     value = evaluate_text(Expr(text, Span(0, 0)), scope, None)
     if isinstance(value, Number) and value.values is None:
-        return scope.type_text(text)
+        found = closed(text, scope, own)
+        return found[0] if len(found) == 1 else Types(found)
     return value
 
 
@@ -438,12 +444,17 @@ def _one_binding(bound: Sequence[Binding | None]) -> Binding | None:
     """What all calls give for a template parameter; None where one gives nothing."""
     if not bound or any(item is None for item in bound):
         return None
-    texts = {item for item in bound if isinstance(item, str)}
+    texts: dict[str, None] = {}
+    for item in bound:
+        if isinstance(item, str | Types):
+            texts.update(dict.fromkeys(item.texts if isinstance(item, Types) else (item,)))
     if texts:
-        return texts.pop() if len(texts) == 1 and all(isinstance(b, str) for b in bound) else None
+        if NOT_KNOWN in texts or not all(isinstance(item, str | Types) for item in bound):
+            return None
+        return next(iter(texts)) if len(texts) == 1 else Types(tuple(texts))
     result: Abstract | None = None
     for item in bound:
-        assert item is not None and not isinstance(item, str)
+        assert item is not None and not isinstance(item, str | Types)
         result = item if result is None else join_values(result, item, "instantiations differ")
     return result
 

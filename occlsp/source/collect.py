@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -208,9 +208,12 @@ class Collector:
                 return define.parameters or ()
         return ()
 
-    def lost(self, item: RawLaunch | RawCall, names: set[str]) -> None:
+    def lost(
+        self, item: RawLaunch | RawCall, names: set[str], template: Mapping[str, Binding]
+    ) -> None:
         """An item that was not come by: nothing that its function may set is known."""
         scope = self.scope_at(item.span.start)
+        scope.template.update(template)  # which nothing may hide
         for name in names:
             if not self.origin.view.constants(name):
                 scope.variables[name] = unknown("the function's structure could not be read")

@@ -24,6 +24,7 @@ from occlsp.source.view import View
 MAX_USES = 2_000
 MAX_TEXT = 60_000
 MAX_VARIANTS = 4
+MAX_ALIASES = 4
 
 WRAPPER = b"void occlsp_expansion(){"
 
@@ -187,14 +188,20 @@ def launching_macros(view: View) -> frozenset[str]:
 
 def dispatching_macros(view: View, names: Iterable[str]) -> frozenset[str]:
     """Those of some names that are macros in view which make blocks or constants."""
-    found = set()
-    for name in names:
-        for item in view.defines(name):
-            if item.define.parameters and (
-                "{" in item.define.body.text or _passes(item.define.body.text)
-            ):
-                found.add(name)
-    return frozenset(found)
+    return frozenset(name for name in names if _dispatches(view, name, MAX_ALIASES))
+
+
+def _dispatches(view: View, name: str, depth: int) -> bool:
+    for _, define in view.defines(name):
+        body = define.body.text
+        if define.parameters:
+            if "{" in body or _passes(body):
+                return True
+        elif (
+            depth > 0 and body.strip().isidentifier() and _dispatches(view, body.strip(), depth - 1)
+        ):
+            return True  # `#define EVEN_SWITCH BOOL_SWITCH`
+    return False
 
 
 def _passes(body: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from occlsp.source import types
 from occlsp.source.evaluate import evaluate
+from occlsp.source.instances import NOT_KNOWN
 from occlsp.source.names import StaticScope
 from occlsp.source.record import record
 from occlsp.source.syntax import (
@@ -55,7 +56,7 @@ def resolved_arguments(
         parameters = kernel.template_parameters if kernel is not None else ()
         parameter = parameters[position] if position < len(parameters) else None
         known = _resolved_argument(text, parameter.kind if parameter else None, scope)
-        if known is None or open_types & set(WORDS.findall(known)):
+        if known is None or not open_types.isdisjoint(WORDS.findall(known)):
             return None
         found.append(known)
     return tuple(found)
@@ -63,7 +64,7 @@ def resolved_arguments(
 
 def _open_types(function: Function | None, scope: StaticScope) -> set[str]:
     """Names of types that differ by instantiation of the enclosing function."""
-    names = {"scalar_t"}
+    names = {"scalar_t", NOT_KNOWN}
     if function is not None:
         names |= {p.name for p in function.template_parameters if p.name}
     return {name for name in names if not isinstance(scope.template.get(name), str)}

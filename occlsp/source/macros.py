@@ -315,6 +315,13 @@ class _Expansion:
                 index += 1
                 continue
             inside = hidden | {token.text}
+            while found.define.parameters is None:  # `#define SWITCH OTHER_SWITCH`
+                only = self.body(found)
+                other = only[0].text if len(only) == 1 and only[0].kind == "name" else None
+                aliased = self.definition(other) if other and other not in inside else None
+                if aliased is None:
+                    break
+                token, found, inside = only[0], aliased, inside | {only[0].text}
             define = found.define
             if define.parameters is None:
                 body = list(self.body(found))

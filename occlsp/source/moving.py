@@ -15,6 +15,7 @@ from occlsp.source.facts import (
     Value3,
 )
 from occlsp.source.incremental import Edit
+from occlsp.source.instances import Types
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number
 from occlsp.source.text import Span
@@ -167,7 +168,7 @@ class Move:
         return one
 
     def binding(self, one: Binding) -> Binding:
-        return one if isinstance(one, str) else self.abstract(one)
+        return one if isinstance(one, str | Types) else self.abstract(one)
 
     def given(self, one: Given | None) -> Given | None:
         if one is None:

@@ -10,6 +10,7 @@ from occlsp.source import types
 from occlsp.source.conversion import converted, evaluate_text, named, undefined
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
+from occlsp.source.instances import Part, Types, instances
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.lookup import meant
 from occlsp.source.macros import Place as At
@@ -26,7 +27,7 @@ from occlsp.source.values import (
 )
 from occlsp.source.view import Callable_, View, only_return, parts, scope_names
 
-Binding = Abstract | str
+Binding = Abstract | str | Types
 """A template parameter's argument: a value, or a type as text."""
 
 MAX_ALIASES = 8
@@ -58,7 +59,7 @@ class StaticScope:
         if value is not None:
             return value
         bound = self.template.get(name)
-        return bound if bound is not None and not isinstance(bound, str) else None
+        return bound if bound is not None and not isinstance(bound, str | Types) else None
 
     def member(self, key: str) -> Abstract | None:
         """Fields of locals."""
@@ -85,6 +86,11 @@ class StaticScope:
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:
         """A constant, an enumerator, or a kernel's name."""
         qualified = self.resolved_parts(name)
+        if self.template and len(qualified) > 1:
+            scopes = instances(self, qualified)
+            if scopes:
+                values = [scope.constant(name, arguments) for scope in scopes]
+                return _any_of(values, "instantiations differ")
         last = qualified[-1][0] if qualified else name
         found = meant(self.view, "constants", last, qualified[:-1], self.scope)
         if found:
@@ -184,7 +190,7 @@ class StaticScope:
 
     # Types and templates
 
-    def resolved_parts(self, name: str) -> list[tuple[str, tuple[str, ...] | None]]:
+    def resolved_parts(self, name: str) -> list[Part]:
         """The parts of a qualified name, aliases and template parameters in it resolved."""
         found = list(parts(name))
         for _ in range(MAX_ALIASES):
@@ -290,6 +296,11 @@ class StaticScope:
         qualified = self.resolved_parts(name)
         if not qualified or qualified[0][0] == "std":
             return None
+        if self.template and len(qualified) > 1:
+            scopes = instances(self, qualified)
+            if scopes:
+                results = [scope.call(name, template_arguments, arguments) for scope in scopes]
+                return _any_of(results, "instantiations differ")
         last = qualified[-1][0]
         found = meant(self.view, "functions", last, qualified[:-1], self.scope)
         found = [item for item in found if _accepts(item[1].function.parameters, len(arguments))]
@@ -299,14 +310,23 @@ class StaticScope:
             return unknown(f"{last} has many overloads")
         result: Abstract | None = None
         for path, item in found:
-            value = self.called(path, item, template_arguments, arguments)
+            class_ = self.of_class(item, qualified)
+            value = self.called(path, item, class_, template_arguments, arguments)
             result = value if result is None else join_values(result, value, "overloads differ")
         return result
+
+    def of_class(self, item: Callable_, qualified: Sequence[Part]) -> dict[str, Binding]:
+        """The parameters of the class template that a static function is called of."""
+        scope = scope_names(item.function.qualified_name)[:-1]
+        parameters = self.view.class_templates.get(scope[-1], ()) if scope else ()
+        arguments = qualified[-2][1] if len(qualified) > 1 else None
+        return self.bind(parameters, arguments) if parameters and arguments else {}
 
     def called(
         self,
         path: str,
         item: Callable_,
+        class_: dict[str, Binding],
         template_arguments: tuple[str, ...] | None,
         arguments: list[Abstract],
     ) -> Abstract:
@@ -315,7 +335,8 @@ class StaticScope:
         if item.body is None:
             return unknown(f"{function.name}() returns nothing that is evaluated")
         expression = only_return(item.body)
-        template = self.bind(function.template_parameters, template_arguments)
+        template: dict[str, Binding] = {**class_}
+        template.update(self.bind(function.template_parameters, template_arguments))
         deduced = {p.name for p in function.template_parameters if p.name not in template}
         at = At(path, function.body.start)
         scope = StaticScope(
@@ -367,7 +388,14 @@ class StaticScope:
         return undefined(evaluate_text(Expr(expression, Span(0, 0)), scope, None))
 
 
-def _spell(part: tuple[str, tuple[str, ...] | None]) -> str:
+def _any_of(values: Sequence[Abstract | None], why: str) -> Abstract | None:
+    result = values[0]
+    for value in values[1:]:
+        result = join_values(result, value, why)
+    return result
+
+
+def _spell(part: Part) -> str:
     return part[0] if part[1] is None else f"{part[0]}<{','.join(part[1])}>"
 
 

@@ -83,7 +83,7 @@ def function_facts(
     for item in items:
         if id(item) in written and not collector.has(item):
             # Where the reader of statements lost it: what the function's locals are is unknown.
-            collector.lost(item, _declared(text))
+            collector.lost(item, _declared(text), template)
     return collector.facts
 
 

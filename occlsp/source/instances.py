@@ -1,0 +1,108 @@
+"""Type parameters that can be one of several types, and types as they are named elsewhere.
+
+template <class Traits> void run() { kernel<Traits><<<grid, Traits::kThreads>>>(); }
+void small() { run<Shape<32>>(); }
+void large() { run<Shape<64>>(); }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from typing import TYPE_CHECKING, TypeVar
+
+from occlsp.source import types
+from occlsp.source.lexer import Token, spelled, tokenize
+from occlsp.source.record import record
+from occlsp.source.syntax import Expr
+from occlsp.source.text import Span
+from occlsp.source.type_syntax import template_arguments
+from occlsp.source.values import to_number
+
+if TYPE_CHECKING:
+    from occlsp.source.names import StaticScope
+
+MAX_TYPES = 32
+NOT_KNOWN = "__occlsp_not_known"
+"""In the place of a name that means nothing outside of the function that it is used in."""
+
+Part = tuple[str, tuple[str, ...] | None]
+"""Of a qualified name, with its template arguments."""
+Scope = TypeVar("Scope", bound="StaticScope")
+
+
+@record(frozen=True, slots=True)
+class Types:
+    """A type that is one of several: each as text."""
+
+    texts: tuple[str, ...]
+
+
+def instances(scope: Scope, names: Iterable[Part]) -> list[Scope]:
+    """The scope once for each of the types that a parameter which is named there can be; none
+    where all are one."""
+    several = [name for name, bound in scope.template.items() if isinstance(bound, Types)]
+    if not several:
+        return []
+    words = {word for name, arguments in names for word in (name, *_words(arguments or ()))}
+    name = next((name for name in several if name in words), None)
+    return [] if name is None else _each(scope, name)
+
+
+def _each(scope: Scope, name: str) -> list[Scope]:
+    bound = scope.template[name]
+    found = []
+    for text in bound.texts if isinstance(bound, Types) else ():
+        one = copy(scope)
+        one.template = {**scope.template, name: text}
+        found.append(one)
+    return found
+
+
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (token.text for token in tokenize(text) if token.kind == "name")
+
+
+def closed(text: str, scope: StaticScope, local: Collection[str]) -> tuple[str, ...]:
+    """The types that a text can be in a scope, as texts that say the same anywhere: names of
+    `local`, which are the function's own, are replaced by what they are, or by `NOT_KNOWN`."""
+    bare = types.plain(text)
+    if scope.declared(bare) is not None or (bare in local and bare not in scope.template):
+        return (NOT_KNOWN,)
+    resolved = scope.type_text(bare)
+    scopes = instances(scope, [(resolved, (resolved,))])
+    if not scopes:
+        return (_closed(resolved, scope, local),)
+    found = {one: None for each in scopes for one in closed(resolved, each, local)}
+    return tuple(found) if len(found) <= MAX_TYPES else (NOT_KNOWN,)
+
+
+def _closed(text: str, scope: StaticScope, local: Collection[str]) -> str:
+    tokens = tokenize(text)
+    result: list[Token] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        index += 1
+        if token.text != "<":
+            is_own = token.kind == "name" and token.text in local
+            result.append(Token("name", NOT_KNOWN, -1) if is_own else token)
+            continue
+        read = template_arguments(tokens, index - 1)
+        if read is None:
+            return NOT_KNOWN
+        arguments, index = read
+        texts = ",".join(_closed_argument(argument, scope, local) for argument in arguments)
+        result += (token, *tokenize(texts), Token("op", ">", -1))
+    return spelled(result)
+
+
+def _closed_argument(text: str, scope: StaticScope, local: Collection[str]) -> str:
+    from occlsp.source.conversion import evaluate_text
+
+    value = to_number(evaluate_text(Expr(text, Span(0, 0)), scope, None)).value
+    if value is not None:
+        return str(value)
+    found = closed(text, scope, local)
+    return found[0] if len(found) == 1 else NOT_KNOWN

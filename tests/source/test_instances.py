@@ -1,0 +1,109 @@
+"""Templates of which several instances are in view."""
+
+from __future__ import annotations
+
+from occlsp.source.facts import Launch
+from occlsp.source.workspace import Workspace
+
+SHAPE = """
+template <int W, class T = int> struct Shape {
+    static constexpr int kWarps = W;
+    static constexpr int kThreads = kWarps * 32;
+    static dim3 block() { return dim3(32, kWarps); }
+};
+template <class T> __global__ void k(T*) {}
+"""
+RUN = "template <class Tr> void run(Tr* p) { k<Tr><<<1, Tr::kThreads, Tr::kWarps * 4>>>(p); }\n"
+
+
+def launch(source: str, **files: str) -> Launch:
+    """The first launch of `main.cu`; others are named by keyword (`run_cuh="…"` is run.cuh)."""
+    made = Workspace("/", reader=None)
+    for name, text in files.items():
+        made.update("/" + name.replace("_", "."), text.encode())
+    made.update("/main.cu", (SHAPE + source).encode())
+    return made.facts("/main.cu").launches[0]
+
+
+def threads(source: str, **files: str) -> list[int] | None:
+    values = launch(source, **files).block.values
+    return None if values is None else [x * y for x, y, _ in values]
+
+
+def test_a_type_that_callers_give() -> None:
+    assert threads(RUN + "void a() { run<Shape<2>>(0); }\n") == [64]
+
+
+def test_several_types_are_several_values() -> None:
+    found = launch(RUN + "void a() { run<Shape<2>>(0); run<Shape<4, char>>(0); }\n")
+    assert found.block.values == ((64, 1, 1), (128, 1, 1))
+    assert found.dynamic_smem.values == (8, 16)
+    assert found.template_args_known is None
+
+
+def test_types_are_handed_on() -> None:
+    outer = "template <class Tr, bool B> void outer() { run<Tr>(0); }\n"
+    assert threads(RUN + outer + "void a() { outer<Shape<1>, true>(); run<Shape<3>>(0); }\n") == [
+        32,
+        96,
+    ]
+
+
+def test_names_of_the_caller_are_put_in() -> None:
+    caller = "template <int D> void small() { constexpr int W = 2; run<Shape<W>>(0); }\n"
+    assert threads(RUN + caller + "void a() { small<7>(); }\n") == [64]
+    given = "template <int W> void small() { run<Shape<W>>(0); }\n"
+    assert threads(RUN + given + "void a() { small<1>(); small<3>(); }\n") is None
+    assert threads(RUN + given) is None
+
+
+def test_a_name_of_the_caller_is_no_name_of_the_file() -> None:
+    caller = "using X = Shape<8>;\ntemplate <class X> void small() { run<X>(0); }\n"
+    assert threads(RUN + caller) is None
+
+
+def test_a_function_of_the_type() -> None:
+    run = "template <class Tr> void run() { k<Tr><<<1, Tr::block()>>>(0); }\n"
+    assert threads(run + "void a() { run<Shape<2>>(); run<Shape<4>>(); }\n") == [64, 128]
+
+
+def test_one_that_is_not_known_makes_it_unknown() -> None:
+    assert threads(RUN + "template <class T> void a() { run<Shape<2>>(0); run<T>(0); }\n") is None
+
+
+def test_a_file_that_has_its_own_means_its_own() -> None:
+    other = SHAPE + RUN + "void b() { run<Shape<9>>(0); }\n"
+    source = '#include "run.cuh"\n'
+    made = Workspace("/", reader=None)
+    made.update("/run.cuh", (SHAPE + RUN).encode())
+    made.update("/main.cu", f"{source}void a() {{ run<Shape<2>>(0); }}\n".encode())
+    made.update("/other.cu", other.encode())
+    assert made.facts("/run.cuh").launches[0].block.values == ((64, 1, 1),)
+    made.update("/other.cu", (source + other).encode())
+    assert made.facts("/run.cuh").launches[0].block.values is None
+
+
+class TestMacros:
+    """Names of macros for macros, as switches over constants have them."""
+
+    SWITCH = """
+#define BOOL_SWITCH(C, NAME, ...) [&] { \\
+  if (C) { constexpr bool NAME = true; return __VA_ARGS__(); } \\
+  else { constexpr bool NAME = false; return __VA_ARGS__(); } }()
+#define EVEN_SWITCH BOOL_SWITCH
+"""
+
+    def test_a_macro_that_names_another(self) -> None:
+        body = "EVEN_SWITCH(n > 1, E, [&] { k<int><<<1, E ? 64 : 32>>>(p); });"
+        assert threads(f"{self.SWITCH}void f(int* p, int n) {{ {body} }}\n") == [64]
+
+    def test_two_that_name_each_other(self) -> None:
+        loop = "#define A B\n#define B A\nvoid f(int* p) { A(p, [&] { k<int><<<1, 32>>>(p); }); }\n"
+        assert threads(loop) == [32]
+
+    def test_what_is_too_long_to_be_expanded_has_its_function_s_types(self) -> None:
+        inner = "[&] { k<Tr><<<1, Tr::kThreads>>>(p); }"
+        for index in range(12):
+            inner = f"[&] {{ EVEN_SWITCH(n > {index}, E{index}, {inner}); }}"
+        run = f"template <class Tr> void run(Tr* p, int n) {{ EVEN_SWITCH(n, E, {inner}); }}\n"
+        assert threads(self.SWITCH + run + "void a() { run<Shape<2>>(0, 1); }\n") == [64]
