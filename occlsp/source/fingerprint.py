@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from hashlib import blake2b
 
+from occlsp.source.mask import literals
 from occlsp.source.syntax import FileSyntax, RawKernel
 from occlsp.source.text import Span
 from occlsp.source.view import View
 
-_COMMENT = re.compile(rb"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.S)
-_MARK = re.compile(rb" ?([^\w ]) ?")
+_BETWEEN_WORDS = re.compile(rb" (?<=\w )(?=\w)")
+_NEEDED = bytes.maketrans(b"\0", b" ")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORDS = re.sub(rb"\W", b" ", bytes(range(256)))
+"""Blanks what is in no word."""
 
 _FEATURES = {
     "wgmma": re.compile(rb"wgmma|warpgroup_(?:arrive|wait|commit|fence)"),
@@ -32,11 +34,14 @@ def features(text: bytes, body: Span | None) -> frozenset[str]:
     return frozenset(name for name, found in _FEATURES.items() if found.search(small))
 
 
-@lru_cache(maxsize=1024)  # each holds a kernel's text twice
-def tokens_of(text: bytes) -> bytes:
-    """The text without comments, and with the white space that tokens need only."""
-    bare = _COMMENT.sub(lambda match: match[1] or b" ", text)
-    return _MARK.sub(rb"\1", b" ".join(bare.split()))
+def tokens_of(text: bytes, code: bytes) -> bytes:
+    """A text without comments, and with the white space that tokens need only; `code` is the
+    text with its comments and literals blanked. The literals are at the end."""
+    bare = b" ".join(code.split())
+    parts = [_BETWEEN_WORDS.sub(b"\0", bare).translate(_NEEDED, b" ")]
+    if b'"' in text or b"'" in text:
+        parts += [text[start:end] for start, end, comment in literals(text, 0) if not comment]
+    return b"\n".join(parts)
 
 
 def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
@@ -44,10 +49,12 @@ def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
     if kernel.body is None:
         return ""
     digest = blake2b(digest_size=12)
-    digest.update(tokens_of(syntax.text[kernel.span.start : kernel.span.end]))
-    names = {word.decode() for word in set(_WORD.findall(syntax.masked, *kernel.span))}
+    text = syntax.text[kernel.span.start : kernel.span.end]
+    code = syntax.masked[kernel.span.start : kernel.span.end]
+    digest.update(tokens_of(text, code))
+    names = {word.decode("latin-1") for word in set(code.translate(_WORDS).split())}
     seen: set[str] = set()
-    for name in sorted(names & view.value_names):
+    for name in sorted(view.values_among(names)):
         _add(digest, name, view, seen)
     return digest.hexdigest()
 
@@ -63,5 +70,5 @@ def _add(digest: blake2b, name: str, view: View, seen: set[str]) -> None:
         digest.update(f"{name}={' '.join(text.split())};".encode())
         for match in _WORD.finditer(text.encode()):
             word = match.group().decode()
-            if word in view.value_names:
+            if view.values_among({word}):
                 _add(digest, word, view, seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -372,11 +372,12 @@ class View:
         """Declarations by the name, its qualifiers and the scope that it stands in."""
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
 
-    @cached_property
-    def value_names(self) -> frozenset[str]:
-        """The names of all macros and constants in view."""
-        own = (index.defines.keys() | index.constants.keys() for index in self.indexes[-1:])
-        return self.included.value_names.union(*own)
+    def values_among(self, names: Set[str]) -> Set[str]:
+        """Those of some names that are a macro's or a constant's in view."""
+        found = names & self.included.value_names
+        for index in self.indexes[-1:]:
+            found |= names & index.defines.keys() | names & index.constants.keys()
+        return found
 
     def defines(self, name: str) -> list[Definition]:
         """The definitions of a macro in view, whether they are active or not."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from occlsp.source.facts import FileFacts, Launch
 from occlsp.source.workspace import Workspace
 
@@ -301,6 +303,27 @@ class TestKernels:
         assert of("#define N 4\n__global__ void s(int* p) {\n  // why\n  p[0]=N; }") == first
         assert of("#define N 5\n__global__ void s(int* p) { p[0] = N; }") != first
         assert of("#define N 4\n__global__ void s(int* p) { p[1] = N; }") != first
+
+    @pytest.mark.parametrize(
+        ("one", "other", "is_same"),
+        [
+            ("unsigned x; p[x] = 1;", "unsignedx; p[x] = 1;", False),
+            ("int x = p[0]+ 1;", "int  x=p [ 0 ] +1 ;", True),
+            ('printf("a b");', 'printf("ab");', False),
+            ('f("a", p);', 'f(p, "a");', False),
+            ('printf("//", 1);  // one\n', 'printf("//", 1 /* two */);', True),
+            ("p[0] = 'a';", "p[0] = 'b';", False),
+            ("p[0] = 1;\n#if 0\np[1] = 2;\n#endif\n", "p[0] = 1;\n#if 0\n#endif\n", True),
+        ],
+    )
+    def test_the_fingerprint_is_that_of_the_tokens(
+        self, one: str, other: str, is_same: bool
+    ) -> None:
+        prints = {
+            facts(f"__global__ void s(int* p) {{ {body} }}").kernels[-1].fingerprint
+            for body in (one, other)
+        }
+        assert len(prints) == (1 if is_same else 2)
 
 
 class TestConfiguration:
