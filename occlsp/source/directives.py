@@ -40,19 +40,25 @@ def read_directive(masked: bytes, offset: int, floor: int) -> Directive | None:
         line = max(line, masked.rfind(b"\r", max(line, floor), offset))
         if (line < 0 and floor > 0) or masked[max(line, 0) : offset].strip():
             return None
-    position = offset
-    while True:
-        match = _LINE_END.search(masked, position)
-        if match is None:
-            end = len(masked)
-            break
-        end, position = match.span()
-        if masked[end - 1] != 0x5C:
-            break
+    end = _line_end(masked, offset)
     name = _NAME.match(masked, offset, end)
     if name is None:
         return Directive(b"", Span(offset, end), Span(offset + 1, end))
     return Directive(name[1], Span(offset, end), Span(name.end(), end))
+
+
+def _line_end(masked: bytes, position: int) -> int:
+    """Where the logical line ends that goes on at `position`."""
+    end = masked.find(b"\n", position)
+    if end >= 0 and masked[end - 1] not in b"\r\\" and masked.find(b"\r", position, end) < 0:
+        return end
+    while True:
+        match = _LINE_END.search(masked, position)
+        if match is None:
+            return len(masked)
+        end, position = match.span()
+        if masked[end - 1] != 0x5C:
+            return end
 
 
 def dead_branch_end(masked: bytes, position: int) -> int:

@@ -33,7 +33,7 @@ from occlsp.source.directives import (
     read_directive,
     read_include,
 )
-from occlsp.source.heads import plain_head
+from occlsp.source.heads import Plain, plain_head
 from occlsp.source.mask import blank
 from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
@@ -66,6 +66,7 @@ class Scanner:
         self.scan = Scan()
         self.code = bytearray(masked[start:])
         at = at or Checkpoint(Scope("root", None, (), 0, 0), (), (), seen_directive=False)
+        self.here = at
         self.state = State(at.scope, 0, start, 0)
         self.groups = at.groups
         self.conditions = at.conditions
@@ -73,6 +74,8 @@ class Scanner:
         self.last_close = start
         self.too_deep = 0
         self.impossible = self.hash = start - 1
+        self.hidden = start
+        """Where the last directive or dead branch ends: behind it, the code is the masked text."""
         self.stop: Callable[[int, Checkpoint], bool] | None = None
         self.stopped = False
         self.change_conditions(start)
@@ -82,9 +85,10 @@ class Scanner:
         """Scans until `stop` says so at a checkpoint, or to the end of the text."""
         self.stop = stop
         position: int | None = self.start
+        search, masked = _DECLARATION.search, self.masked
         while position is not None and not self.stopped:
             if self.state.scope.holds_declarations:
-                match = _DECLARATION.search(self.masked, position)
+                match = search(masked, position)
                 position = None if match is None else self.take(match.start(), position)
             else:
                 position = self.pass_over(position)
@@ -98,24 +102,21 @@ class Scanner:
     def take(self, offset: int, floor: int) -> int:
         """Uses the token at `offset`; where the next is looked for."""
         token = self.masked[offset]
-        if token == 0x23:
-            return self.take_directive(offset, floor)
-        if token == 0x7B:
-            self.open_declared(offset)
-        elif token == 0x7D:
-            self.close_declarations(offset)
-        else:
+        if token == 0x3B:
             self.end_statement(offset)
+        elif token == 0x7B:
+            return self.open_declared(offset)
+        elif token == 0x23:
+            return self.take_directive(offset, floor)
+        else:
+            self.close_declarations(offset)
         return offset + 1
 
     def pass_over(self, position: int) -> int | None:
         """Passes over a body by counting its braces, to its end or behind the next directive; None
         at the end of the text."""
         masked = self.masked
-        if self.hash < position:
-            found = masked.find(b"#", position)
-            self.hash = len(masked) if found < 0 else found
-        limit = min(self.hash, self.next_impossible(position))
+        limit = self.body_limit(position)
         depth = self.state.depth
         while (close := masked.find(b"}", position, limit)) >= 0:
             depth += masked.count(b"{", position, close)
@@ -132,6 +133,24 @@ class Scanner:
             self.leave_broken_body(limit)
             return limit + 1
         return self.take_directive(limit, position)
+
+    def body_limit(self, position: int) -> int:
+        """Up to where a body that begins at `position` can be told by its braces alone."""
+        if self.hash < position:
+            found = self.masked.find(b"#", position)
+            self.hash = len(self.masked) if found < 0 else found
+        return min(self.hash, self.next_impossible(position))
+
+    def body_end(self, position: int) -> int | None:
+        """The end of a body that nothing but braces decides; None where more does."""
+        masked, limit, depth = self.masked, self.body_limit(position), 0
+        while (close := masked.find(b"}", position, limit)) >= 0:
+            depth += masked.count(b"{", position, close)
+            position = close + 1
+            if depth == 0:
+                return position
+            depth -= 1
+        return None
 
     def next_impossible(self, position: int) -> int:
         """The next place that cannot be in a function body, or the end of the text."""
@@ -154,20 +173,27 @@ class Scanner:
 
     # -- braces ---------------------------------------------------------------------------
 
-    def open_declared(self, offset: int) -> None:
+    def open_declared(self, offset: int) -> int:
+        """Uses the brace at `offset`; where the next token is looked for."""
         scope, _, declaration, blocks = self.state
         opening, head = None, b""
         if blocks < _MOST_BLOCKS:
-            head = self.branch_text(declaration, offset)
-            if head.count(b"(") <= head.count(b")"):
-                plain = plain_head(head, 0, len(head))
+            text, base = self.head_text(declaration, offset)
+            start, end = declaration - base, offset - base
+            if text.count(b"(", start, end) <= text.count(b")", start, end):
+                plain = plain_head(text, start, end)
                 if plain is not None:
-                    self.scan.heads[offset] = plain, declaration
-                opening = classify(head) if plain is None else FUNCTION
+                    self.scan.heads[offset] = plain, base
+                    if not blocks and (done := self.pass_function(plain, base, offset)):
+                        return done
+                    opening = FUNCTION
+                else:
+                    head = text[start:end]
+                    opening = classify(head)
         if opening is None or opening.kind == "block":
             block = Scope("block", scope, scope.names, declaration, offset)
             self.state = State(block, 0, declaration, blocks + 1)
-            return
+            return offset + 1
         inner = Scope(opening.kind, scope, (*scope.names, *opening.names), declaration, offset)
         self.state = State(inner, 0, offset + 1, blocks)
         if opening.kind == "class" and b"template" in head:
@@ -175,6 +201,29 @@ class Scanner:
         if inner.holds_declarations:
             self.state = State(inner, 0, offset + 1, 0)
             self.enter(inner, offset + 1)
+        return offset + 1
+
+    def pass_function(self, head: Plain, base: int, opening: int) -> int | None:
+        """Passes over a function at once, as most are; None where its body has to be looked into,
+        or its brace may be an initialiser's."""
+        if self.masked.find(b":", base + head.end(5), opening) >= 0:
+            return None
+        end = self.body_end(opening + 1)
+        if end is None:
+            return None
+        scope, declaration = self.state.scope, self.state.declaration
+        block = Block(declaration, opening, end, scope.names, "function", scope.heads)
+        self.scan.blocks.append(block)
+        self.last_close = end
+        self.state = State(scope, 0, end, 0)
+        self.checkpoint(end)
+        return end
+
+    def head_text(self, start: int, end: int) -> tuple[bytes, int]:
+        """Text that reads as `code[start:end]` does from `end`, and what its offsets lack."""
+        if start >= self.hidden:
+            return self.masked, 0
+        return self.branch_text(start, end), start
 
     def close_declarations(self, offset: int) -> None:
         scope = self.state.scope
@@ -246,7 +295,15 @@ class Scanner:
     def checkpoint(self, offset: int) -> None:
         if self.too_deep or (self.groups and not all(g.is_settled for g in self.groups)):
             return
-        here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
+        scope, groups, conditions, seen = here = self.here
+        if (
+            scope is not self.state.scope
+            or groups is not self.groups
+            or conditions is not self.conditions
+            or seen != self.seen_directive
+        ):
+            here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
+            self.here = here
         if self.stop is not None and self.stop(offset, here):
             self.stopped = True
             self.scan.end = offset
@@ -261,6 +318,7 @@ class Scanner:
 
     def hide(self, start: int, end: int) -> None:
         self.code[start - self.start : end - self.start] = blank(end - start)
+        self.hidden = end
 
     def take_directive(self, offset: int, floor: int) -> int:
         directive = read_directive(self.masked, offset, floor)
