@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from occlsp.source.facts import FileFacts, Kernel, SourceError
+from occlsp.source.indexing import called_names, index_file
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.parse import Parsed, alias_names
 from occlsp.source.syntax import FileSyntax
-from occlsp.source.view import FileIndex, called_names, index_file
+from occlsp.source.view import FileIndex
 
 MAX_FILE = 16 << 20
 """Bytes: a larger file is no source that anybody wrote."""

@@ -1,0 +1,182 @@
+"""What is kept of one file by name: the index that others see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from occlsp.source import types
+from occlsp.source.dynamic_users import dynamic_users
+from occlsp.source.facts import TemplateParameter
+from occlsp.source.lexer import spelled, split_arguments, tokenize
+from occlsp.source.passing import forwarded
+from occlsp.source.syntax import Define, FileSyntax, Function
+from occlsp.source.view import Callable_, FileIndex
+
+MAX_FUNCTION = 3_000
+"""Bytes of a constexpr function's body that is kept to be evaluated in calls."""
+MAX_PLAIN_FUNCTION = 1_000
+"""The same for other functions."""
+NOT_VALUES = frozenset(
+    (
+        *("void", "float", "double", "cudaError_t", "CUresult"),
+        *("std::string", "string", "half", "__half"),
+    )
+)
+"""Return types of functions whose results are no sizes."""
+
+_USING = re.compile(rb"using\s+namespace\s+([\w:]+)\s*;")
+_BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
+_BASES = (re.compile(rb"struct" + _BASE_CLAUSE), re.compile(rb"class" + _BASE_CLAUSE))
+
+
+def index_file(path: str, syntax: FileSyntax) -> FileIndex:
+    """The index of one file."""
+    masked = syntax.masked or syntax.text
+    functions: dict[str, list[Callable_]] = {}
+    for function in syntax.functions:
+        body = _evaluable(function, masked)
+        returns = "auto"
+        if body is not None:
+            head = masked[function.span.start : function.body.start].decode("latin-1")
+            returns = _returned(head, function.name)
+        if returns in NOT_VALUES:
+            body = None
+        made = Callable_(function, body, returns, forwarded(function, masked))
+        functions.setdefault(function.name, []).append(made)
+    return FileIndex(
+        path,
+        _by_name(syntax.defines),
+        _by_name(syntax.constants),
+        functions,
+        _by_name(syntax.aliases),
+        _by_name(syntax.kernels),
+        tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)}),
+        {
+            m[1].decode("latin-1"): m[2].decode("latin-1").strip()
+            for pattern in _BASES
+            for m in pattern.finditer(masked)
+        },
+        syntax.constants,
+        _mentions(syntax),
+        frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
+        dynamic_users(syntax),
+        frozenset(
+            [launch.in_macro for launch in syntax.launches if launch.in_macro]
+            + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]
+        ),
+        frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
+        _class_templates(syntax.code),
+        any("FuncSet" in call.name for call in syntax.calls),
+        any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
+    )
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
+
+def called_names(syntax: FileSyntax) -> frozenset[str]:
+    """The functions that a file may call: words before `(` or `<`."""
+    found = set()
+    for piece in syntax.code.replace(b"<", b"(").split(b"(")[:-1]:
+        bare = piece.rstrip()
+        found.add(bare[len(bare.rstrip(_WORD_BYTES)) :])
+    found -= {b"", b"if", b"for", b"int", b"while", b"switch", b"return", b"sizeof", b"include"}
+    return frozenset([name.decode() for name in found if not name[:1].isdigit()])
+
+
+_CLASS = re.compile(
+    rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*[:{]"
+)
+
+
+def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
+    """Class template → its parameters; specialisations are left out."""
+    if b"template" not in code:
+        return {}
+    found: dict[str, tuple[TemplateParameter, ...]] = {}
+    for match in _CLASS.finditer(code):
+        parameters = []
+        for part in split_arguments(tokenize(match[1].decode("latin-1"))):
+            texts = [token.text for token in part]
+            default = None
+            if "=" in texts:
+                at = texts.index("=")
+                default, part = spelled(part[at + 1 :]), part[:at]
+            name = part[-1].text if len(part) > 1 and part[-1].kind == "name" else None
+            kind = "typename" if texts[0] in ("typename", "class") else spelled(part[:-1])
+            pack = "..." in texts
+            parameters.append(TemplateParameter(kind, name, default, pack))
+        found[match[2].decode()] = tuple(parameters)
+    return found
+
+
+def _defines_kernel(define: Define) -> bool:
+    return "__global__" in define.body.text and "{" in define.body.text
+
+
+def _mentions(syntax: FileSyntax) -> frozenset[str]:
+    """Names that may be kernels' where something is launched, set or instantiated."""
+    names = {launch.callee_name.rsplit("::", 1)[-1].strip() for launch in syntax.launches}
+    for call in syntax.calls:
+        if call.arguments:
+            names.update(_NAME.findall(call.arguments[0].text))
+    names.update(kernel.name for kernel in syntax.kernels)
+    callees: dict[int, list[str]] = {}
+    for launch in syntax.launches:
+        if launch.function is not None and launch.callee_name.isidentifier():
+            callees.setdefault(launch.function, []).append(launch.callee_name)
+    for index, found in callees.items():
+        body = syntax.masked[slice(*syntax.functions[index].body)]
+        if any(body.count(name.encode()) > found.count(name) for name in set(found)):
+            names |= _pointers(body)
+    return frozenset(names)
+
+
+@lru_cache(maxsize=512)
+def _pointers(body: bytes) -> frozenset[str]:
+    """Names that a body gives to something, as it gives a kernel to a pointer."""
+    return frozenset(m.decode().strip(" &\t\r\n") for m in _POINTER.findall(body))
+
+
+_POINTER = re.compile(rb"(?<=[=&?:,(])\s*&?\s*\b[A-Za-z_]\w*(?=\s*[<;,:)])")
+
+
+def _evaluable(function: Function, masked: bytes) -> str | None:
+    """The body of a function that may make a number, where it is short."""
+    start, end = function.body
+    limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
+    if end - start > limit or function.in_macro is not None or function.name == "main":
+        return None
+    if masked.find(b"return", start, end) < 0 or masked.find(b"<<<", start, end) >= 0:
+        return None
+    return masked[start:end].decode("latin-1")
+
+
+_ATTRIBUTES = re.compile(
+    r"\b(?:__host__|__device__|__forceinline__|__inline__|__noinline__|friend)\b"
+)
+
+
+def _returned(head: str, name: str) -> str:
+    """The return type of a function with this head; "auto" where it is not plain to see."""
+    position = head.rfind(name, 0, head.find("(", head.find(name)) + 1)
+    return "auto" if position < 0 else _type_before(head[:position])
+
+
+@lru_cache(maxsize=1024)  # a file's functions begin with the same few words
+def _type_before(before: str) -> str:
+    if ">" in before:
+        before = before[before.rindex(">") + 1 :] or "auto"
+    before = re.sub(r"[\w:<>]+::\s*$", "", before)
+    text = types.plain(_ATTRIBUTES.sub(" ", before))
+    return text if re.fullmatch(r"[\w: ]+", text) else "auto"
+
+
+def _by_name(items: Sequence[object]) -> dict[str, list]:  # type: ignore[type-arg]
+    found: dict[str, list] = {}  # type: ignore[type-arg]
+    for item in items:
+        found.setdefault(item.name, []).append(item)  # type: ignore[attr-defined]
+    return found
