@@ -303,6 +303,22 @@ def test_libraries_whose_headers_are_missing(header: str, context: Context, tmp_
     assert len(result.entries) == 2
 
 
+@pytest.mark.slow
+def test_types_that_a_missing_cuda_library_would_have_brought_are_there(
+    context: Context, tmp_path: Path
+) -> None:
+    unit = tmp_path / "a.cu"
+    unit.write_text(
+        "#include <cublas_v2.h>\n"
+        "cublasHandle_t handle;\n"
+        "void check(cublasStatus_t status) { if (status != CUBLAS_STATUS_SUCCESS) exit(1); }\n"
+        "__global__ void k(__nv_bfloat16 *x, __half h, cuComplex c, int64_t n) { x[n] = c.x; }\n"
+        "void go() { check(cublasCreate(&handle)); k<<<1, 32>>>(nullptr, 1, {}, 2); }\n"
+    )
+    result = sliced(context, unit, ["cublas_v2.h"])
+    assert [entry.line for entry in result.entries] == [4], result.message
+
+
 def test_a_call_that_fails_wherever_it_is_used_goes_itself() -> None:
     """At first what instantiates it is at fault; if others fail the same way, it is itself."""
     source = (

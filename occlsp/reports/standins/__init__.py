@@ -17,6 +17,10 @@ _LIBRARIES = {
     "opencv2": "opencv.h",
 }
 """By the first part of an include."""
+_CUDA_LIBRARY = re.compile(
+    r"(?:cublas|cusparse|cusolver|cufft|cudnn|cutensor|nccl|nvml|npp|nvjpeg)\w*\.h$|curand\.h$"
+)
+"""Their host headers, not those with device code (`curand_kernel.h`)."""
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _DEPTH = 8
 """How many `../` of a missing include stay inside the folder."""
@@ -60,6 +64,8 @@ def replaceable(paths: Iterable[str], text: bytes | None = None) -> list[str]:
 
 def _library(target: str) -> str | None:
     """The header of ours for an include of a library that we know."""
+    if _CUDA_LIBRARY.match(target):
+        return "cudalibs.h"
     return next((_LIBRARIES.get(part) for part in PurePosixPath(target).parts[:1]), None)
 
 
