@@ -18,6 +18,7 @@ from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.flow import Interpreter
 from occlsp.source.fragment import words
 from occlsp.source.instances import NOT_KNOWN, Types, closed
+from occlsp.source.linear import itself
 from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
@@ -414,7 +415,7 @@ class Callers:
                 if isinstance(value, Number) and value.value is None:
                     # As one of which nothing is known: what is made of it follows it.
                     symbol = parameter_symbol(function, given.name, origin.path)
-                    value = value.defined(value.definition, ((symbol, 1, 0),))
+                    value = value.defined(value.definition, (itself(symbol),))
                 values[given.name] = value
         return template, values
 

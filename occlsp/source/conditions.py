@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
 from occlsp.source.evaluate import evaluate, place
-from occlsp.source.numbers import Number, Symbol, among, between, binary
+from occlsp.source.linear import Linear, Symbol, at, itself, most
+from occlsp.source.numbers import INT, UINT, Number, among, between, binary, common
 from occlsp.source.values import Abstract, Dim
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def _compare(
     left: ast.Node, op: str, right: ast.Node, variables: dict[str, Abstract], scope: StaticScope
 ) -> None:
     if not isinstance(left, ast.Name | ast.Member):
+        if isinstance(left, ast.Binary):
+            _compare_made(left, op, right, variables, scope)
         return
     key = place(left, scope)
     if key is None or key not in variables:
@@ -69,9 +72,32 @@ def _compare(
         _follow(variables, narrowed)
 
 
+def _compare_made(
+    left: ast.Node, op: str, right: ast.Node, variables: dict[str, Abstract], scope: StaticScope
+) -> None:
+    """`n / 2 <= 512` bounds n."""
+    made, bound = evaluate(left, scope), evaluate(right, scope)
+    if not isinstance(made, Number) or not isinstance(bound, Number) or not made.linear:
+        return
+    narrowed = _narrowed(made, op, bound)
+    if narrowed is None or narrowed.high is None or made.type is None:
+        return
+    for one in made.linear:
+        high = most(one, narrowed.high)
+        if high is None or not (made.type.signed or (one[1] == 1 and one[2] <= 0)):
+            continue  # an unsigned value may have wrapped
+        for name, variable in variables.items():
+            if isinstance(variable, Number) and itself(one[0]) in variable.linear:
+                limited = _narrowed(variable, "<=", Number(variable.type, (high,), high, high))
+                if limited is not None:
+                    variables[name] = limited
+                    _follow(variables, limited)
+                break
+
+
 def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
     """Narrows what was computed from a variable along with it: `dim3 block(t)` where t is 64."""
-    symbols = {symbol for symbol, factor, offset in narrowed.linear if (factor, offset) == (1, 0)}
+    symbols = {one[0] for one in narrowed.linear if one[1:] == (1, 0, 1)}
     for name, value in list(variables.items()):
         if isinstance(value, Number):
             variables[name] = _along(value, narrowed, symbols)
@@ -85,24 +111,41 @@ def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
 
 
 def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
-    """A number that is a multiple of a variable, which is narrowed."""
-    for symbol, factor, offset in number.linear:
-        if symbol not in symbols or narrowed.values is None:
+    """A number that follows a variable, which is narrowed."""
+    for one in number.linear:
+        if one[0] not in symbols:
             continue
-        values = {factor * value + offset for value in narrowed.values}
+        if narrowed.values is None:
+            return _bounded_along(number, narrowed, one)
+        values = {at(one, value) for value in narrowed.values}
         if number.values is not None:
             values &= set(number.values)
-        type_ = number.type
-        if values and (
-            type_ is None or type_.lowest <= min(values) <= max(values) <= type_.highest
-        ):
+        if values and _holds(number, min(values), max(values)):
             return replace(
-                among(values, type_),
+                among(values, number.type),
                 linear=number.linear,
                 device=number.device,
                 definition=number.definition,
             )
     return number
+
+
+def _bounded_along(number: Number, narrowed: Number, one: Linear) -> Number:
+    if number.values is not None or narrowed.high is None or one[1] <= 0:
+        return number
+    high = at(one, narrowed.high)
+    if (
+        high < 0
+        or (number.high is not None and number.high <= high)
+        or not _holds(number, high, high)
+    ):
+        return number
+    return replace(number, high=high)
+
+
+def _holds(number: Number, low: int, high: int) -> bool:
+    type_ = number.type
+    return type_ is None or type_.lowest <= low <= high <= type_.highest
 
 
 def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
@@ -120,11 +163,14 @@ def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
         return None
     if op == "==" and bound.values is not None and min(bound.values) >= 0:
         return replace(among(bound.values, variable.type), linear=variable.linear)
-    as_unsigned = bound.type is not None and not bound.type.signed and variable.type != bound.type
-    if as_unsigned and (variable.low is None or variable.low < 0):
-        # A negative value compares as a large one: an upper bound says nothing of it.
-        return None
     low, high = variable.low, variable.high
+    as_unsigned = bound.type is not None and not bound.type.signed and variable.type != bound.type
+    if as_unsigned and (low is None or low < 0):
+        # A negative value compares as a large one: below a small one there is none.
+        is_small = bound.high is not None and bound.high <= INT.highest
+        if op not in ("<", "<=") or common(variable.type, bound.type) != UINT or not is_small:
+            return None
+        low = 0
     if op in ("<", "<=") and bound.high is not None and bound.high >= 0:
         limit = bound.high - (op == "<")
         high = limit if high is None else min(high, limit)

@@ -9,6 +9,7 @@ from occlsp.source import expressions as ast
 from occlsp.source import types
 from occlsp.source.evaluate import Where, evaluate, to_integer
 from occlsp.source.facts import Definition
+from occlsp.source.linear import itself
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
@@ -80,7 +81,7 @@ def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
             held = inner.span if inner is not None and inner.kind == "dim3" else span
             definition = Definition(path, held, kind, name)  # type: ignore[arg-type]
             if isinstance(value, Number):
-                return value.defined(definition, ((((f"{path}:{name}"), span.start), 1, 0),))
+                return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
             return replace(value, definition=definition)
     return value
 
@@ -120,7 +121,7 @@ def _by_macro(value: Abstract, path: str, name: str, span: Span) -> Abstract:
     if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
         definition = Definition(path, span, "define", name)
         if isinstance(value, Number):
-            return value.defined(definition, (((f"{path}:{name}", span.start), 1, 0),))
+            return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
         return replace(value, definition=definition)
     return value
 

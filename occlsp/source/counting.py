@@ -58,9 +58,16 @@ def stepped(statement: str) -> str | None:
 
 
 def left_by(
-    name: str, first: Number, condition: ast.Node, statement: str, scope: StaticScope
+    name: str,
+    first: Number,
+    condition: ast.Node,
+    statement: str,
+    scope: StaticScope,
+    *,
+    anywhere: bool,
 ) -> Number | None:
     """What a variable can be behind `while (condition) statement;`; None where it is not known.
+    `anywhere`: the loop may be left at each value.
 
     The loop may end wherever the condition need not hold: `while (t < n && t < 256) t *= 2;`
     leaves each power of two up to 256. It has to be known that it ends: nothing may overflow.
@@ -77,7 +84,7 @@ def left_by(
         for _ in range(MAX_ROUNDS):
             scope.variables[name] = current
             holds = truth(to_number(evaluate(condition, scope))).value
-            if not holds and current.value is not None:
+            if (anywhere or not holds) and current.value is not None:
                 found.append(current.value)
             if holds == 0:
                 break

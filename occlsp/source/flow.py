@@ -18,6 +18,7 @@ from occlsp.source.effects import changes
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.lambdas import lambda_parameters
 from occlsp.source.lexer import tokenize
+from occlsp.source.linear import itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.relevance import last_that_counts
@@ -235,25 +236,26 @@ class Interpreter(Variables):
         """The variable that a loop does nothing but step, and what it can be behind the loop."""
         from occlsp.source.counting import left_by, stepped
 
-        body = node.body
-        if isinstance(body, st.Block) and len(body.statements) == 1:
-            body = body.statements[0]
-        if not isinstance(body, st.Simple) or body.jump is not None:
+        statements = node.body.statements if isinstance(node.body, st.Block) else (node.body,)
+        *exits, body = statements or (node,)
+        if not isinstance(body, st.Simple) or body.jump is not None or not all(map(_leaves, exits)):
             return None
         written = self.text[body.start : body.end].rstrip("; \t\r\n")
         name = stepped(written)
         first = entry.variables.get(name or "")
         if name is None or not isinstance(first, Number) or self.changed_in(name, *node.head):
             return None
+        if any(self.changed_in(name, one.start, one.end) for one in exits):
+            return None
         nodes = self.condition(*node.head)
         if len(nodes) != 1:
             return None
         scope = FlowScope(self, self.state.fork())
-        left = left_by(name, first, nodes[0], written, scope)
+        left = left_by(name, first, nodes[0], written, scope, anywhere=bool(exits))
         if left is None:
             return None
         symbol = (f"{self.body.path}:{name}", self.body.base + node.start)
-        return name, left.defined(None, ((symbol, 1, 0),)).asked(device=first.device)
+        return name, left.defined(None, (itself(symbol),)).asked(device=first.device)
 
     def for_loop(self, node: st.Loop) -> None:
         self.enter()
@@ -443,6 +445,14 @@ def _passed(kind: str) -> str:
     base, _, inner = kind.partition("[")
     rest = inner.partition("]")[2]
     return f"{base}(*){rest}" if rest else f"{base}*"
+
+
+def _leaves(node: st.Statement) -> bool:
+    """Whether a statement of a loop does nothing but leave it: `if (…) break;`."""
+    if not isinstance(node, st.If) or node.no is not None:
+        return False
+    yes = node.yes.statements if isinstance(node.yes, st.Block) else (node.yes,)
+    return len(yes) == 1 and isinstance(yes[0], st.Simple) and yes[0].jump == "break"
 
 
 def _span(node: st.Statement) -> tuple[int, int]:

@@ -144,7 +144,7 @@ class Move:
         definition = self.definition(one.definition)
         linear = one.linear
         if linear:
-            linear = tuple([(self.symbol(symbol), a, b) for symbol, a, b in linear])
+            linear = tuple([(self.symbol(one[0]), *one[1:]) for one in linear])
         elif definition is one.definition:
             return one
         return replace(one, definition=definition, linear=linear)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from occlsp.source.facts import Definition
+from occlsp.source.linear import Linear, linear
 from occlsp.source.record import record
 
 MAX_SET = 32
@@ -41,11 +42,6 @@ INT = IntType(32, signed=True)
 UINT = IntType(32, signed=False)
 LONG = IntType(64, signed=True)
 ULONG = IntType(64, signed=False)
-
-Symbol = tuple[str, int]
-"""A variable and which of its assignments: equal symbols have equal values."""
-Linear = tuple[Symbol, int, int]
-"""(s, a, b): the value is a * s + b for every value of the symbol s."""
 
 
 @record(frozen=True, slots=True)
@@ -287,12 +283,12 @@ def _arithmetic(op: str, left: Number, right: Number) -> Number:
             }
         except NotKnown as reason:
             return unknown(str(reason), type_)
-        return among(values, type_).defined(None, _linear(op, left, right))
+        return among(values, type_).defined(None, linear(op, left, right))
     bounds = _bounds(op, left, right, type_)
     why = left.why or right.why or "not known"
     if bounds == (None, None):
-        return Number(type_, why=why, linear=_linear(op, left, right))
-    return between(*bounds, type_, why).defined(None, _linear(op, left, right))
+        return Number(type_, why=why, linear=linear(op, left, right))
+    return between(*bounds, type_, why).defined(None, linear(op, left, right))
 
 
 def _as(value: int, type_: IntType | None) -> int:
@@ -314,8 +310,12 @@ def _result(value: int, type_: IntType | None) -> int:
 def _bounds(
     op: str, left: Number, right: Number, type_: IntType | None
 ) -> tuple[int | None, int | None]:
-    """Bounds of `left op right` where one is not a set: for non-negative operands only."""
+    """Bounds of `left op right` where one is not a set: for non-negative operands only, but for
+    an upper bound that a constant keeps."""
     if left.low is None or right.low is None or left.low < 0 or right.low < 0:
+        kept = _upper(op, left, right.value, type_)
+        if kept is not None:
+            return None, kept
         if op == "%" and type_ is not None and right.value is not None and right.value > 0:
             # Of a signed dividend the remainder may be negative.
             return (None if type_.signed else 0), right.value - 1
@@ -349,6 +349,16 @@ def _bounds(
         # It may wrap: then nothing bounds it from below either.
         return (None, None) if op in "+*" else (low, high)
     return low, high
+
+
+def _upper(op: str, left: Number, by: int | None, type_: IntType | None) -> int | None:
+    """The upper bound of `left op by`, where left may be negative: what is signed does not wrap."""
+    if type_ is None or not type_.signed or left.high is None or by is None:
+        return None
+    if op not in "+-*/" or (op in "*/" and by <= 0):
+        return None
+    high = _OPERATIONS[op](left.high, by)
+    return high if type_.lowest <= high <= type_.highest else None
 
 
 def _compare(op: str, left: Number, right: Number) -> Number:
@@ -398,7 +408,7 @@ def _shift(op: str, left: Number, right: Number) -> Number:
     result = among(values, type_)
     if op == "<<" and right.value is not None:
         scale = known(1 << right.value, type_)
-        return replace(result, linear=_linear("*", left, scale))
+        return replace(result, linear=linear("*", left, scale))
     return result
 
 
@@ -452,43 +462,3 @@ def _extreme(left: Number, right: Number, *, largest: bool) -> Number:
         low = min(both_low) if len(both_low) == 2 else None
         high = min(both_high) if both_high else None
     return between(low, high, type_, why).asked(device=device)
-
-
-def _linear(op: str, left: Number, right: Number) -> tuple[Linear, ...]:
-    """How the result follows a symbol of one operand, the other being constant in it."""
-    if not left.linear and not right.linear:
-        return ()
-    found: list[Linear] = []
-    for symbol, a, b in left.linear[:4]:
-        other = next((item for item in right.linear if item[0] == symbol), None)
-        if other is not None:
-            if op in "+-":
-                sign = 1 if op == "+" else -1
-                found.append((symbol, a + sign * other[1], b + sign * other[2]))
-            continue
-        moved = _scaled(op, a, b, right.value)
-        if moved is not None:
-            found.append((symbol, *moved))
-    for symbol, a, b in right.linear[:4]:
-        if any(item[0] == symbol for item in left.linear) or op not in "+*":
-            continue
-        moved = _scaled(op, a, b, left.value)
-        if moved is not None:
-            found.append((symbol, *moved))
-    return tuple(found)
-
-
-def _scaled(op: str, a: int, b: int, value: int | None) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    match op:
-        case "+":
-            return a, b + value
-        case "-":
-            return a, b - value
-        case "*":
-            return a * value, b * value
-        case "/" if value > 0 and a % value == 0 and b % value == 0:
-            return a // value, b // value
-        case _:
-            return None

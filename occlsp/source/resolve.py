@@ -9,8 +9,9 @@ from occlsp.source import types
 from occlsp.source.bodies import readable
 from occlsp.source.collect import Collector, FunctionFacts, Item, Origin, follow
 from occlsp.source.expansion import Use
+from occlsp.source.linear import Symbol, itself
 from occlsp.source.names import Binding
-from occlsp.source.numbers import Number, Symbol, unknown
+from occlsp.source.numbers import Number, unknown
 from occlsp.source.state import Body, State
 from occlsp.source.syntax import (
     Function,
@@ -125,7 +126,7 @@ def parameter_value(function: Function, name: str, kind: str, path: str) -> Abst
     if types.plain(kind) == "dim3":
         return unknown_dim(why)
     symbol = parameter_symbol(function, name, path)
-    return Number(types.integer(kind), why=why, linear=((symbol, 1, 0),))
+    return Number(types.integer(kind), why=why, linear=(itself(symbol),))
 
 
 def parameter_symbol(function: Function, name: str, path: str) -> Symbol:

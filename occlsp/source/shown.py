@@ -109,9 +109,9 @@ def block_expression(block: Abstract | None, memory: Abstract | None) -> str | N
     dim, number = to_dim(block), to_number(memory)
     if len(dim.alternatives) != 1 or not number.linear:
         return None
-    for symbol, a, b in number.linear:
+    for symbol, a, b, d in number.linear:
         threads = _threads(dim, symbol)
-        if a > 0 and threads and a % threads == 0 and b >= 0:
+        if d == 1 and a > 0 and threads and a % threads == 0 and b >= 0:
             factor = a // threads
             text = "block" if factor == 1 else f"{factor}*block"
             return f"{text}+{b}" if b else text
@@ -128,7 +128,7 @@ def _threads(dim: Dim, symbol: tuple[str, int]) -> int | None:
             if number.value is None:
                 return None
             constant *= number.value
-        elif factor is not None or follows[2] != 0:
+        elif factor is not None or follows[2] != 0 or follows[3] != 1:
             return None
         else:
             factor = follows[1]

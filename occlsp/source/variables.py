@@ -22,6 +22,7 @@ from occlsp.source.evaluate import Budget, Where, evaluate, place
 from occlsp.source.known_calls import apply_known_call, may_change
 from occlsp.source.lambdas import lambda_value
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
+from occlsp.source.linear import itself
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
@@ -350,8 +351,8 @@ class Variables:
         begin = first.start + start + self.body.base
         if isinstance(value, Number):
             symbol = (f"{self.body.path}:{name}", begin)
-            if (symbol, 1, 0) not in value.linear:
-                value = value.defined(value.definition, (*value.linear, (symbol, 1, 0)))
+            if itself(symbol) not in value.linear:
+                value = value.defined(value.definition, (*value.linear, itself(symbol)))
         if self.body.seen_from is not None or first.start < 0 or last.start < 0:
             return value
         span = Span(begin, last.start + len(last.text) + start + self.body.base)

@@ -6,9 +6,9 @@ from occlsp.source.facts import Launch
 from occlsp.source.workspace import Workspace
 
 
-def launch(body: str) -> Launch:
+def launch(body: str, parameters: str = "int n, int m") -> Launch:
     workspace = Workspace(reader=None)
-    source = f"__global__ void k() {{}}\nvoid f(int n, int m) {{ {body} }}"
+    source = f"__global__ void k() {{}}\nvoid f({parameters}) {{ {body} }}"
     workspace.update("/a.cu", source.encode())
     return workspace.facts("/a.cu").launches[-1]
 
@@ -46,3 +46,38 @@ class TestComputedBefore:
 
     def test_behind_the_condition_it_is_as_before(self) -> None:
         assert blocks("dim3 b(n); if (n == 64) { m = 1; } k<<<1, b>>>();") is None
+
+    def test_parts_follow(self) -> None:
+        assert blocks("dim3 b(n / 4); switch (n) { case 130: k<<<1, b>>>(); }") == ((32, 1, 1),)
+        assert blocks("int t = n * 2; dim3 b(t / 3); if (n == 50) k<<<1, b>>>();") == ((33, 1, 1),)
+        assert blocks("int t = n / 4 * 4; if (n == 130) k<<<1, t>>>();") is None
+
+
+class TestBounds:
+    ROUNDED = "k<<<1, (n / 2 + 31) / 32 * 32>>>();"
+
+    def most(self, condition: str, body: str = ROUNDED, parameters: str = "int n") -> int | None:
+        """The largest x of a block where a condition holds."""
+        most = launch(f"if ({condition}) {body}", parameters).block.max
+        return None if most is None else most[0]
+
+    def test_of_an_expression_are_its_variable_s(self) -> None:
+        assert self.most("n <= 2000") == 1024
+        assert self.most("n / 2 <= 1000") == 1024
+        assert self.most("n - 1 < 100") == 64
+        assert self.most("n / 2 <= 1000 || n == 7") is None
+
+    def test_what_is_unsigned_may_have_wrapped(self) -> None:
+        assert self.most("n - 1 < 100", "k<<<1, n>>>();", "unsigned n") == 100
+        assert self.most("n + 1 < 100", "k<<<1, n>>>();", "unsigned n") is None
+        assert self.most("n * 2 < 100", "k<<<1, n>>>();", "unsigned n") is None
+
+    def test_a_block_that_is_cut_to_what_there_is(self) -> None:
+        cut = "dim3 b(256); if (n < b.x) b.x = n; k<<<1, b>>>();"
+        assert self.most("true", cut) == 256
+        assert self.most("true", cut.replace("n < b.x", "n > b.x")) is None
+
+    def test_what_was_computed_before_is_bounded_with_it(self) -> None:
+        assert self.most("n < 300", "k<<<1, t>>>();", "int n, int t") is None
+        found = launch("int t = (n + 2) / 2; if (n < 300) k<<<1, t>>>();")
+        assert found.block.max == (150, 1, 1)

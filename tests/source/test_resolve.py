@@ -165,6 +165,12 @@ class TestVariables:
         assert blocks("k<<<1, G>>>(p);", before="int G = 64;") is None
         assert blocks("k<<<1, G>>>(p);", before="static const int G = 64;") == ((64, 1, 1),)
 
+    def test_a_loop_that_doubles_may_be_left_anywhere(self) -> None:
+        body = "int t = 32; while (t < 256) { if (n / t <= 8) break; t *= 2; } k<<<n, t>>>(p);"
+        expected = tuple((x, 1, 1) for x in (32, 64, 128, 256))
+        assert blocks(body) == expected
+        assert blocks(body.replace("n / t <= 8", "n > t++")) is None
+
 
 class TestPreprocessor:
     def test_a_branch_that_cannot_be_active(self) -> None:
