@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from occlsp.cli.check_pool import control, spread
 from occlsp.cli.check_sources import Progress
 from occlsp.reports.compile_task import CompileRequest, compile_one
 from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Report
+from occlsp.reports.worker import Control
 
 
 def compile_all(
@@ -20,27 +21,40 @@ def compile_all(
 ) -> None:
     """Adds to `reports` what was compiled, and to `problems` what was not, however far it came.
 
-    What the cache holds is not compiled again, so that an interrupted run goes on where it was.
+    Threads wait for the compilers, which an interrupt ends. What the cache holds is not compiled
+    again, so that an interrupted run goes on where it was.
     """
+    control = Control()
+    pool = ThreadPoolExecutor(jobs)
     found: dict[int, Report] = {}
-    place = {request: number for number, request in enumerate(asked)}
+    done = 0
     try:
-        for done, (request, result) in enumerate(spread(_compile, asked, jobs, _start), 1):
-            progress(f"compiled {request.unit} for {request.arch}", done, len(asked))
-            where = f"{request.unit}: not compiled for {request.arch}"
-            if isinstance(result, Exception):
-                problems.append(f"{where}: {type(result).__name__}: {result}")
-            elif result.entries:
-                found[place[request]] = result.report
-            elif result.message is not None and result.status not in ("no-entry", "not-for-arch"):
-                problems.append(f"{where}: {result.message}")
+        waiting = {pool.submit(compile_one, one, control): place for place, one in enumerate(asked)}
+        while waiting:
+            # In short turns: a wait without end is deaf to interrupts on some systems.
+            for future in wait(waiting, 0.5, FIRST_COMPLETED).done:
+                place = waiting.pop(future)
+                done += 1
+                unit, arch = asked[place].unit, asked[place].arch
+                progress(f"compiled {unit} for {arch}", done, len(asked))
+                result, why = _outcome(future)
+                if result is not None:
+                    found[place] = result.report
+                elif why is not None:
+                    problems.append(f"{unit}: not compiled for {arch}: {why}")
     finally:
-        reports += [found[number] for number in sorted(found)]
+        control.cancel()
+        pool.shutdown(cancel_futures=True)
+        reports += [found[place] for place in sorted(found)]
 
 
-def _start() -> None:
-    """Nothing is needed before the first."""
-
-
-def _compile(request: CompileRequest) -> CompileResult:
-    return compile_one(request, control)
+def _outcome(future: Future[CompileResult]) -> tuple[CompileResult | None, str | None]:
+    """What was compiled, or why nothing was, where that is to be told."""
+    error = future.exception()
+    if error is not None:
+        return None, f"{type(error).__name__}: {error}"
+    result = future.result()
+    if result.entries:
+        return result, None
+    is_fine = result.status in ("no-entry", "not-for-arch")
+    return None, None if is_fine else result.message

@@ -6,8 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from occlsp.cli.check_sources import Progress
+if TYPE_CHECKING:
+    from occlsp.cli.check_sources import Progress
 
 REFRESH_SECONDS = 0.1
 

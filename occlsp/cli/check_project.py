@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,16 +14,17 @@ from occlsp.analysis.findings import findings
 from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
-from occlsp.cli.check_sources import CXX, Progress, Read, read_sources, reader, text_of, walk
+from occlsp.cli.check_sources import CXX, Progress, Read, read_sources, reader, walk
 from occlsp.config import Settings, Source, load, read_toml
 from occlsp.reports.cache import sources_directory
 from occlsp.reports.facts import Report
+from occlsp.source.entries import read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
 MARKERS = ("occlsp.toml", ".git")
-_OPTS_IN = re.compile(rb"MaxDynamicSharedMemorySize|MAX_DYNAMIC_SHARED_SIZE_BYTES")
+_OPTS_IN = (b"MaxDynamicSharedMemorySize", b"MAX_DYNAMIC_SHARED_SIZE_BYTES")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def root_of(path: Path) -> Path:
 def _project(request: Request, root: Path, paths: Sequence[Path], progress: Progress) -> Project:
     settings, problems = _settings(request, root)
     store = Store(sources_directory(), str(root))
-    read = Read(Workspace(str(root), reader=text_of, known=store.find))
+    read = Read(Workspace(str(root), known=store.find))
     gathered = _Gathered()
     is_interrupted = False
     try:
@@ -165,8 +165,8 @@ def _with_opting_in(
     sources = snapshot.sources
     for file in walk(root):
         path = os.path.abspath(file)  # noqa: PTH100
-        text = None if path in sources.files else text_of(path)
-        if text is not None and _OPTS_IN.search(text):
+        text = None if path in sources.files else read_file(path)
+        if text is not None and any(word in text for word in _OPTS_IN):
             workspace.update(path, text, is_open=False)
             sources = sources.with_file(SourceFile(workspace.facts(path)))
     return snapshot.with_sources(sources)

@@ -116,7 +116,7 @@ def _sources(paths: Sequence[Path]) -> Sources | None:
     """What kernels are looked up in; None where there is no project."""
     from occlsp.analysis.sources import SourceFile, Sources
     from occlsp.cli.check_project import MARKERS, root_of
-    from occlsp.source.scanning import scan_folder, scanned_workspace
+    from occlsp.source.scanning import scan_folder
 
     for path in paths:
         if not path.exists():
@@ -128,7 +128,7 @@ def _sources(paths: Sequence[Path]) -> Sources | None:
             return None
         paths = [root]
     names = [str(path) for path in paths]
-    workspace, _ = scanned_workspace(scan_folder(names))
+    workspace, _ = scan_folder(names)
     return Sources.of(SourceFile(workspace.facts(path)) for path in workspace.paths())
 
 

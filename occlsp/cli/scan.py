@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,22 @@ def command(
     """
     from occlsp.cli.scan_format import file_json, print_document
     from occlsp.reports.cache import sources_directory
-    from occlsp.source.scanning import scan_folder, scanned_workspace
+    from occlsp.source.scanning import scan_folder
     from occlsp.source.store import Store
 
     root = _root(paths)
     macros = dict(_define(text) for text in defines)
     store = Store(sources_directory(), root, include_dirs, macros)
-    found = scan_folder(
-        paths, root=root, include_dirs=include_dirs, defines=macros, jobs=jobs, store=store
-    )
-    workspace, errors = scanned_workspace(
-        _with_progress(found), root=root, include_dirs=include_dirs, defines=macros
-    )
+    with _progress() as done:
+        workspace, errors = scan_folder(
+            paths,
+            root=root,
+            include_dirs=include_dirs,
+            defines=macros,
+            jobs=jobs,
+            store=store,
+            told=done,
+        )
     files = []
     told: list[dict[str, Any]] = [
         {"path": _shown(path), "message": message} for path, message in errors.items()
@@ -100,20 +104,17 @@ def _shown(path: str) -> str:
         return path
 
 
-def _with_progress(found: Iterator[Any]) -> Iterator[Any]:
-    if not sys.stderr.isatty():
-        yield from found
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """What hears of each file that is done: a line on a terminal, nothing elsewhere."""
+    from occlsp.cli.check_progress import progress
 
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.completed} files read: {task.description}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("", total=None)
-        for item in found:
-            progress.update(task, advance=1, description=Path(item.path).name)
-            yield item
+    done = 0
+    with progress() as show:
+
+        def told(path: str) -> None:
+            nonlocal done
+            done += 1
+            show(f"read {Path(path).name}", done, 0)
+
+        yield told

@@ -18,7 +18,7 @@ from occlsp.reports.cache import sources_directory
 from occlsp.reports.worker import Control
 from occlsp.source.entries import Entry, read_file
 from occlsp.source.facts import FileFacts
-from occlsp.source.scanning import includable_files, source_files
+from occlsp.source.finding import includable_files, source_files
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 

@@ -1,25 +1,32 @@
-"""Work on many items by this process and children that are forked from it: they share all that
-is in its memory without a copy, and only results are sent. Where it is not safe to fork (or where
-other threads run, as in a server, who must ask for one process), this process does it all."""
+"""Work on many items by this process and children of it, of which a result is sent back.
+
+Where that is safe children are forked: they share all that is in memory without a copy. (A server,
+where other threads run, must ask for one process.) Elsewhere they are given a copy of the work.
+"""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 8
-"""Items that a child is given at a time: neighbours, which share what they look at."""
+"""Items that a child is given at a time, at most: neighbours, which share what they look at."""
 AHEAD = 2
 """Chunks that a child is given before the first is done."""
+STARTED_FOR = {"fork": CHUNK, "spawn": 64}
+"""Items for which it pays to start one child more."""
+STOP_SECONDS = 2.0
 
 
 def cores() -> int:
@@ -30,105 +37,136 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+class Died(Exception):
+    """The process that worked on something ended in the middle of it."""
+
+
+def _as_it_is(result: R) -> R:
+    return result
+
+
 class Crew(Generic[T, R]):
     """`work` on items in `jobs` processes, of which this one is the first."""
 
     def __init__(
-        self, work: Callable[[T], R], jobs: int, pack: Callable[[R], R] = lambda result: result
+        self,
+        work: Callable[[T], R],
+        jobs: int,
+        pack: Callable[[R], Any] = _as_it_is,
+        method: str = "fork" if sys.platform == "linux" else "spawn",
     ) -> None:
+        """`pack` makes what a child sends of a result."""
         self.work = work
+        self.jobs = jobs
         self.pack = pack
-        """Takes away what is not to be sent from a child."""
-        # Elsewhere, where there is a fork at all, the system's own libraries do not outlive it.
-        self.jobs = jobs if sys.platform == "linux" else 1
+        self.method = method
 
-    def run(self, items: Sequence[T]) -> Iterator[tuple[int, R]]:
-        """The results with the positions of their items, as they are done.
+    def run(self, items: Sequence[T]) -> Iterator[tuple[int, Any]]:
+        """The results with the positions of their items, as they are done: of this process as they
+        are, of children as they were packed. Exceptions of `work` are raised here.
 
-        An item whose child dies is worked on again here. Exceptions of `work` are raised here.
+        What a child had that died is given to another, item by item: the one that ends that, too,
+        has `Died` for a result.
         """
-        children = min(self.jobs - 1, len(items) // CHUNK)
-        if children < 1:
-            yield from ((index, self.work(item)) for index, item in enumerate(items))
-            return
-        starts = list(range(0, len(items), CHUNK))[::-1]
-        members: list[_Member[T, R]] = []
+        children = min(self.jobs - 1, len(items) // STARTED_FOR[self.method])
+        left = deque(range(len(items)))
+        suspects: list[int] = []
+        members: list[_Member] = []
+        gc.freeze()  # what the children share stays as it is
         try:
             for _ in range(children):
-                members.append(_Member(self, items, [m.connection for m in members]))
-            for _ in range(AHEAD):
+                members.append(_Member(self, items, members))
+            while left or suspects or any(member.waiting for member in members):
                 for member in members:
-                    if starts:
-                        member.give(starts.pop())
-            mine: list[int] = []
-            while mine or starts or any(member.waiting for member in members):
-                if not mine and starts:
-                    # From the other end: so no child's chunk is torn away from its neighbours.
-                    start = starts.pop(0)
-                    mine = list(range(start, min(start + CHUNK, len(items))))
-                if mine:
-                    index = mine.pop(0)
+                    member.feed(left, suspects, 4 * (children + 1))
+                if left:
+                    # From the other end: so the children's are neighbours.
+                    index = left.pop()
                     yield index, self.work(items[index])
-                for member in _ready(members, block=not mine and not starts):
+                for member in _ready(members, block=not left):
                     found = member.take()
                     if found is None:
-                        mine += member.left_over(len(items))
-                    elif starts:
-                        member.give(starts.pop())
-                    yield from found or ()
+                        members.remove(member)
+                        members.append(_Member(self, items, members))
+                        culprit = member.culprit()
+                        suspects += member.end()
+                        found = [(i, Died("the process that worked on it died")) for i in culprit]
+                    yield from found
         finally:
+            gc.unfreeze()
             for member in members:
                 member.end()
 
 
-class _Member(Generic[T, R]):
+class _Member:
     """One child."""
 
-    def __init__(self, crew: Crew[T, R], items: Sequence[T], others: Sequence[Connection]) -> None:
-        context = multiprocessing.get_context("fork")
+    def __init__(self, crew: Crew[T, R], items: Sequence[T], others: Sequence[_Member]) -> None:
+        context: Any = multiprocessing.get_context(crew.method)
         self.connection, theirs = context.Pipe()
-        self.waiting: list[int] = []
-        ours = [*others, self.connection]
-        self.process = context.Process(target=_serve, args=(theirs, ours, crew, items), daemon=True)
+        self.waiting: deque[list[int]] = deque()
+        ours = [other.connection for other in (*others, self)] if crew.method == "fork" else []
+        self.process = context.Process(
+            target=_serve, args=(theirs, ours, crew.work, crew.pack, items), daemon=True
+        )
         self.process.start()
         theirs.close()
 
-    def give(self, start: int) -> None:
-        self.waiting.append(start)
-        self.connection.send(start)
+    def feed(self, left: deque[int], suspects: list[int], parts: int) -> None:
+        """Gives it something to do. The chunks become smaller as less is left, so that all
+        processes end at the same time."""
+        while len(self.waiting) < AHEAD and (left or suspects):
+            if suspects:
+                chunk = [suspects.pop()]
+            else:
+                size = min(CHUNK, max(1, len(left) // parts))
+                chunk = [left.popleft() for _ in range(min(size, len(left)))]
+            self.waiting.append(chunk)
+            try:
+                self.connection.send(chunk)
+            except OSError:
+                return  # it died, which is heard of when its answer is looked for
 
-    def take(self) -> list[tuple[int, R]] | None:
+    def take(self) -> list[tuple[int, Any]] | None:
         """The results of a chunk; None where the child died."""
         try:
             found = pickle.loads(self.connection.recv_bytes())
         except (EOFError, OSError):
             return None
-        self.waiting.pop(0)
         if isinstance(found, Exception):
             raise found
+        self.waiting.popleft()
         return found  # type: ignore[no-any-return]
 
-    def left_over(self, count: int) -> list[int]:
-        """The items that a child that died was given."""
-        left = [i for start in self.waiting for i in range(start, min(start + CHUNK, count))]
-        self.waiting.clear()
-        return left
+    def culprit(self) -> list[int]:
+        """The item that it died of, where it is known."""
+        return self.waiting.popleft() if len(self.waiting[0]) == 1 else []
 
-    def end(self) -> None:
+    def end(self) -> list[int]:
+        """The items that it was given and did not do."""
         self.connection.close()
         self.process.terminate()
-        self.process.join()
+        self.process.join(STOP_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+        return [index for chunk in self.waiting for index in chunk]
 
 
-def _ready(members: Sequence[_Member[T, R]], *, block: bool) -> list[_Member[T, R]]:
-    busy = {member.connection: member for member in members if member.waiting}
+def _ready(members: Sequence[_Member], *, block: bool) -> list[_Member]:
+    busy = [member for member in members if member.waiting]
     if not busy:
         return []
-    return [busy[one] for one in wait(list(busy), None if block else 0)]  # type: ignore[index]
+    # In short turns: a wait without end is deaf to interrupts on some systems.
+    ready = wait([member.connection for member in busy], 0.5 if block else 0)
+    return [member for member in busy if member.connection in ready]
 
 
 def _serve(
-    connection: Connection, ours: list[Connection], crew: Crew[T, R], items: Sequence[T]
+    connection: Connection,
+    ours: Sequence[Connection],
+    work: Callable[[T], R],
+    pack: Callable[[R], object],
+    items: Sequence[T],
 ) -> None:
     for one in ours:
         one.close()  # else a parent that dies would not be heard of
@@ -136,13 +174,12 @@ def _serve(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     while True:
         try:
-            start = connection.recv()
+            chunk = connection.recv()
         except EOFError:
             return
         result: object
         try:
-            indexes = range(start, min(start + CHUNK, len(items)))
-            result = [(index, crew.pack(crew.work(items[index]))) for index in indexes]
+            result = [(index, pack(work(items[index]))) for index in chunk]
         except Exception as error:
             result = error
         connection.send_bytes(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))

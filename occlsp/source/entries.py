@@ -34,9 +34,6 @@ def is_file(path: str) -> bool:
         return False
 
 
-FOR_GOOD = -2
-
-
 @dataclass(slots=True)
 class Entry:
     """One file as a workspace keeps it; small and pickled without its text."""
@@ -61,9 +58,8 @@ class Entry:
     errors: tuple[SourceError, ...] = ()
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
-    """When its includes were resolved; `FOR_GOOD`: nothing that is seen later changes them."""
     calls: bytes = b""
-    """Names of functions that it may call, a zero around each, where its text was dropped."""
+    """Names of functions that it may call, a zero around each; empty where nobody asked yet."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
 
@@ -100,18 +96,22 @@ class KernelNames:
         return bool(self._files.get(name))
 
 
-def may_call(file: Entry, name: str) -> bool:
+def may_call(file: Entry, name: bytes) -> bool:
     """Whether a file may call a function of this name."""
-    if file.syntax is not None:
-        return name.encode() in file.syntax.code
-    return b"\0%b\0" % name.encode() in file.calls
+    if file.syntax is not None and name not in file.syntax.code:
+        return False
+    return b"\0%b\0" % name in _calls(file)
+
+
+def _calls(file: Entry) -> bytes:
+    if not file.calls and file.syntax is not None:
+        file.calls = b"\0%b\0" % b"\0".join(sorted(called_names(file.syntax)))
+    return file.calls
 
 
 def drop_text(file: Entry) -> None:
     """Keeps of a file's text only what it may call."""
-    if file.syntax is not None:
-        names = sorted(name.encode() for name in called_names(file.syntax))
-        file.calls = b"\0%b\0" % b"\0".join(names)
+    _calls(file)
     file.syntax = None
     file.parsed = None
 

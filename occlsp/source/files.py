@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from occlsp.source.entries import (
-    FOR_GOOD,
     Entry,
     KernelNames,
     drop_text,
@@ -17,7 +16,7 @@ from occlsp.source.entries import (
     parsed_entry,
     read_file,
 )
-from occlsp.source.includes import IncludeResolver
+from occlsp.source.includes import IncludeResolver, written_includes
 from occlsp.source.parse import parse, reparse
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import View
@@ -56,6 +55,9 @@ class Files:
         self._missing: set[str] = set()
         self._version = 0
         self._graph = 0
+        """Counts changes of what files include that may change what others reach."""
+        self._links = 0
+        """Counts changes of what files include."""
         self._resolver = self._new_resolver()
         self._views: dict[str, tuple[bytes, View, KernelNames]] = {}
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
@@ -96,6 +98,12 @@ class Files:
         if is_open or old is not None or self._recalled(path, digest) is None:
             self._store(path, text, digest, is_open=is_open)
 
+    def read(self, path: str, text: bytes) -> None:
+        """Reads a source that nobody looked for in an earlier run."""
+        self._given.add(path)
+        digest = blake2b(text, digest_size=16).digest()
+        self._store(path, text, digest, is_open=False)
+
     def _recalled(self, path: str, digest: bytes) -> Entry | None:
         """A file as an earlier run read it; None where none did, or it sees other macros now."""
         entry = self._known(path, digest)
@@ -116,6 +124,7 @@ class Files:
             file.local_version = old.local_version
         if old is not None and old.targets != file.targets:
             self._graph += 1
+        self._links += old is None or old.targets != file.targets
         self._put(path, file)
         self._version += 1
         wanted = self._aliases(path)
@@ -141,8 +150,11 @@ class Files:
         """Takes in a file as it is, in the place of what is known of it."""
         if is_source:
             self._given.add(path)
+        # A file that nobody looked for is in nobody's includes.
+        self._graph += path in self._files or path in self._missing or self._reader is None
+        self._links += 1
+        self._missing.discard(path)
         self._put(path, entry)
-        self._graph += 1
         self._version += 1
 
     def _put(self, path: str, entry: Entry) -> None:
@@ -166,15 +178,25 @@ class Files:
             self._mentioning.get(name, set()).discard(path)
 
     def remove(self, path: str) -> None:
-        """Forgets a file."""
-        self._given.discard(path)
+        """Forgets a file, which is not there any more."""
+        if path in self._files:
+            self._resolver.remove(path)
+        self.forget(path)
+
+    def forget(self, path: str) -> None:
+        """Forgets what was read of a file."""
+        self.leave_out(path)
         self._forget_kernels(path)
         self._order.pop(path, None)
         if self._files.pop(path, None) is not None:
-            self._resolver.remove(path)
             self._views.pop(path, None)
             self._graph += 1
+            self._links += 1
             self._version += 1
+
+    def leave_out(self, path: str) -> None:
+        """Keeps a file only for those that include it."""
+        self._given.discard(path)
 
     def close(self, path: str) -> None:
         """The file is not edited any more: its text need not be kept."""
@@ -225,7 +247,7 @@ class Files:
         file = self._files.get(path)
         if file is None:
             return ()
-        if file.resolved_at not in (self._resolver.generation, FOR_GOOD):
+        if file.resolved_at != self._resolver.generation:
             found = (self._resolver.resolve(target, path) for target in file.targets)
             file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
             file.resolved_at = self._resolver.generation
@@ -257,7 +279,7 @@ class Files:
 
     def including(self) -> dict[str, list[str]]:
         """The files in view that include a file directly."""
-        state = (self._graph, self._resolver.generation)
+        state = (self._links, self._resolver.generation)
         if self._including[0] != state:
             found: dict[str, list[str]] = {}
             for path in self._files:
@@ -266,22 +288,53 @@ class Files:
             self._including = (state, found)
         return self._including[1]
 
-    def recall(self, path: str, *, is_source: bool) -> bool:
-        """Takes in a file as an earlier run read it; False where none did as it is now.
+    def look_around(self, sources: Iterable[str]) -> tuple[dict[str, int], set[str]]:
+        """Takes in what an earlier run read of sources and of all that they include. Gives the
+        files of which none did, with their sizes, and those that others include, or seem to.
 
-        Which macros it saw is looked at by `aliased`, once all files are there."""
-        text = self._reader(path) if self._reader and self._known is not nothing_known else None
-        if text is None:
-            return False
-        entry = self._known(path, blake2b(text, digest_size=16).digest())
-        if entry is not None:
-            self.enter(path, entry, is_source=is_source)
-        return entry is not None
+        Which macros a file saw that is taken in is looked at by `aliased`, once all are there."""
+        pending = list(sources)
+        wanted, seen = set(pending), set(pending)
+        unread: dict[str, int] = {}
+        included: set[str] = set()
+        for path in pending:
+            text = self._reader(path) if self._reader is not None else None
+            entry = None
+            if text is not None and self._known is not nothing_known:
+                entry = self._known(path, blake2b(text, digest_size=16).digest())
+            if entry is None:
+                unread[path] = len(text or b"")
+            else:
+                self.enter(path, entry, is_source=path in wanted)
+            targets = written_includes(text or b"") if entry is None else entry.targets
+            for target in targets:
+                other = self._resolver.resolve(target, path)
+                if other is not None and other != path:
+                    included.add(other)
+                    if other not in seen:
+                        seen.add(other)
+                        pending.append(other)
+        return unread, included
 
-    def not_entered(self) -> list[str]:
-        """Files that others include and that nobody read yet."""
-        found = {other for path in list(self._files) for other in self.includes(path)}
-        return sorted(found - self._files.keys() - self._missing)
+    def arrange(self, sources: Iterable[str]) -> None:
+        """Puts files in the order of `sources`, with the others behind that they include, as if
+        they had been read one after the other. Files that none includes are forgotten."""
+        pending = [path for path in sources if path in self._files]
+        seen = set(pending)
+        others: list[str] = []
+        for path in pending:
+            new = [p for p in self.includes(path) if p in self._files and p not in seen]
+            seen.update(new)
+            others += new
+            pending += new
+        ordered = [*pending[: len(pending) - len(others)], *sorted(others)]
+        for path in self._files.keys() - seen:
+            self._forget_kernels(path)
+        self._files = {path: self._files[path] for path in ordered}
+        self._order = {path: number for number, path in enumerate(ordered)}
+        self._came = len(ordered)
+        self._links += 1
+        self._version += 1
 
     def miss(self, path: str) -> None:
         """Takes in that a file cannot be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
@@ -11,6 +12,14 @@ USUAL_FOLDERS = ("", "include", "inc", "src", "source", "csrc", "common", "Commo
 
 NOT_ENTERED = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/usr/lib/")
 """System and toolkit headers: what they define is known to the model, not read."""
+
+_WRITTEN = re.compile(rb'#[ \t]*include\s*(?:"([^"\r\n]+)"|<([^>\r\n]+)>)')
+
+
+def written_includes(text: bytes) -> list[str]:
+    """The targets of all that reads as an `#include`, in comments too: the real ones, and more."""
+    found = (quoted or angled for quoted, angled in _WRITTEN.findall(text))
+    return list(dict.fromkeys(target.decode("utf-8", "replace") for target in found))
 
 
 class IncludeResolver:
@@ -38,6 +47,10 @@ class IncludeResolver:
         if path not in names:
             names.add(path)
             self._changed()
+
+    def known(self) -> list[str]:
+        """The files of the workspace."""
+        return [path for names in self._known.values() for path in names]
 
     def remove(self, path: str) -> None:
         """Forgets a file."""

@@ -77,14 +77,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 
-def called_names(syntax: FileSyntax) -> frozenset[str]:
+def called_names(syntax: FileSyntax) -> set[bytes]:
     """The functions that a file may call: words before `(` or `<`."""
     found = set()
     for piece in syntax.code.replace(b"<", b"(").split(b"(")[:-1]:
         bare = piece.rstrip()
         found.add(bare[len(bare.rstrip(_WORD_BYTES)) :])
     found -= {b"", b"if", b"for", b"int", b"while", b"switch", b"return", b"sizeof", b"include"}
-    return frozenset([name.decode() for name in found if not name[:1].isdigit()])
+    return {name for name in found if not name[:1].isdigit()}
 
 
 _CLASS = re.compile(

@@ -34,6 +34,10 @@ _DIGEST = 20
 _CREATE = "CREATE TABLE IF NOT EXISTS entries (path TEXT PRIMARY KEY, digest BLOB, entry BLOB)"
 
 
+Row = tuple[str, Entry, bytes]
+"""A file by path, and its payload."""
+
+
 class Store:
     """The entries of one workspace, read with one set of include folders and definitions.
 
@@ -76,12 +80,19 @@ class Store:
 
     def keep(self, entries: Iterable[tuple[str, Entry]]) -> None:
         """Takes entries in, but for those that are there as they are."""
+        new = (
+            (path, entry)
+            for path, entry in entries
+            if not _is_same(self._kept.get(path), (entry.digest, entry.local))
+        )
+        self.keep_packed((path, entry, payload(entry)) for path, entry in new)
+
+    def keep_packed(self, entries: Iterable[Row]) -> None:
+        """Takes in entries of which the payload was made before."""
         rows = []
-        for path, entry in entries:
-            content = (entry.digest, entry.local)
-            if not _is_same(self._kept.get(path), content):
-                rows.append((_text(path), entry.digest, _packed(entry)))
-                self._kept[path] = content
+        for path, entry, packed in entries:
+            rows.append((_text(path), entry.digest, _with_checksum(packed)))
+            self._kept[path] = (entry.digest, entry.local)
         if not rows:
             return
         try:
@@ -138,10 +149,14 @@ def _text(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _packed(entry: Entry) -> bytes:
+def payload(entry: Entry) -> bytes:
+    """An entry as it is kept, and sent to other processes."""
     small = replace(entry, resolved=(), resolved_at=-1, local_version=-1, facts_key=(b"", -1))
-    payload = pickle.dumps(small, protocol=5)
-    return blake2b(payload, digest_size=_DIGEST).digest() + payload
+    return pickle.dumps(small, protocol=5)
+
+
+def _with_checksum(packed: bytes) -> bytes:
+    return blake2b(packed, digest_size=_DIGEST).digest() + packed
 
 
 def _unpacked(packed: bytes) -> Entry:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from typing import Any
 
 from occlsp.source import kernel_facts as heads
 from occlsp.source.callers import UNITS, Callers, Elsewhere
@@ -30,6 +31,9 @@ from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.view import Included, View
+
+Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
+"""A file's facts, the state of what they follow from, and its errors."""
 
 MAX_CALLING = 8
 """Files that call one function: with more, what they all give is not looked for."""
@@ -64,7 +68,10 @@ class Workspace(Files):
             self.local(path)
         file = self._files[path]
         self._slim(path, file)
-        return replace(file, syntax=None, parsed=None, facts=None, world=self.world())
+        asks = file.local is not None and file.local.asks_callers
+        return replace(
+            file, syntax=None, parsed=None, facts=None, world=self.world() if asks else b""
+        )
 
     def world(self) -> bytes:
         """Digest of all files in view: what calls from anywhere depend on."""
@@ -196,7 +203,8 @@ class Workspace(Files):
 
     def _calling(self, name: str) -> list[Elsewhere] | None:
         """The files in view that call a function of this name; None where they are many."""
-        calling = [path for path, file in self._files.items() if may_call(file, name)]
+        word = name.encode()
+        calling = [path for path, file in self._files.items() if may_call(file, word)]
         if len(calling) > MAX_CALLING:
             return None
         return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
@@ -272,6 +280,12 @@ class Workspace(Files):
         ]
         return users
 
+    def evaluated(self, path: str, found: Evaluated) -> None:
+        """Takes in what another process found in a file with all in view that is in view here."""
+        file = self._files[path]
+        file.local, file.local_key, file.errors = found
+        file.local_version, file.world = self._version, b""
+
     def settle(self) -> None:
         """Takes in that all facts were found with everything in view that is in view now."""
         for file in self._files.values():
@@ -283,6 +297,7 @@ class Workspace(Files):
             for k, v in self.__dict__.items()
             if k not in ("_views", "_closures", "_resolver", "_known", "_outsides", "_including")
         }
+        state["_findable"] = self._resolver.known()
         state["_files"] = {
             path: replace(
                 file, parsed=None, syntax=None if self._reader is not None else file.syntax
@@ -291,7 +306,8 @@ class Workspace(Files):
         }
         return state
 
-    def __setstate__(self, state: dict[str, object]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        findable = state.pop("_findable")
         self.__dict__.update(state)
         self._known = nothing_known
         self._views = {}
@@ -299,4 +315,4 @@ class Workspace(Files):
         self._including = ((-1, -1), {})
         self._outsides = {}
         self._resolver = self._new_resolver()
-        self.add_known([*self._files, *self._given])
+        self.add_known(findable)

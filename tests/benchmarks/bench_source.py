@@ -5,18 +5,19 @@
     python tests/benchmarks/bench_source.py scan DIRECTORY...
     python tests/benchmarks/bench_source.py again DIRECTORY...
 
-Processor time of one core, but for `scan`, which tells the wall time of one and of two processes,
-and the peak of memory of the one that joins what they read. The parse is measured anew beside each
-file, so that what else the machine does weighs on both.
+Processor time of one core. `scan` runs `occlsp scan` and `occlsp check` as users do, from nothing
+that is kept, with one process and with two: it tells their processor time together, the time that
+they take, and the most memory that one of them holds. The parse is measured anew beside what is
+compared with it, so that what else the machine does weighs on both.
 """
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
+import os
 import re
-import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,8 +28,9 @@ from pathlib import Path
 import tree_sitter
 import tree_sitter_cuda
 
+from occlsp.source.finding import includable_files, source_files
 from occlsp.source.parse import parse
-from occlsp.source.scanning import scan_folder, scanned_workspace, source_files
+from occlsp.source.scanning import read_all, scan_folder
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -79,7 +81,7 @@ def bench_facts(roots: Sequence[str]) -> None:
     print(f"their facts, each alone: {alone / parsing:.2f} times that")
     print(f"by file: median {statistics.median(ratios):.2f}, 95th percentile {high:.2f}")
     workspace = Workspace(roots[0])
-    whole = cost(partial(read_all, workspace, texts))
+    whole = cost(partial(read_folders, workspace, roots, list(texts)))
     included = [Path(path).read_bytes() for path in workspace.loaded() - set(texts)]
     more = sum(cost(partial(bare, text), ROUNDS) for text in included)
     print(
@@ -95,12 +97,12 @@ def facts_alone(path: str, text: bytes) -> object:
     return workspace.facts(path)
 
 
-def read_all(workspace: Workspace, texts: dict[str, bytes]) -> None:
-    """All files of a workspace, and the facts of each."""
-    workspace.add_known(texts)
-    for path, text in texts.items():
-        workspace.update(path, text, is_open=False)
-    for path in texts:
+def read_folders(workspace: Workspace, roots: Sequence[str], sources: Sequence[str]) -> None:
+    """All files of a workspace, and the facts of each, as a scan by one process reads them."""
+    workspace.add_known([*sources, *includable_files(roots)])
+    for _ in read_all(workspace, sources, processes=1):
+        pass
+    for path in sources:
         workspace.facts(path)
 
 
@@ -164,18 +166,42 @@ def answer(workspace: Workspace, path: str, text: bytes) -> object:
 
 
 def bench_scan(roots: Sequence[str]) -> None:
-    """Wall time of a scan by one process and by two, and the memory of its workspace."""
-    took = {}
-    for jobs in (1, 2):
+    """What the commands take for folders that they have not seen."""
+    bare = bare_parser()
+    workspace = Workspace(roots[0])
+    read_folders(workspace, roots, list(files_of(roots)))
+    texts = {path: Path(path).read_bytes() for path in workspace.loaded()}
+    sources = sum(cost(partial(bare, texts[path]), ROUNDS) for path in workspace.paths())
+    whole = sum(cost(partial(bare, text), ROUNDS) for text in texts.values())
+    print(
+        f"{len(workspace.paths())} sources, bare parse {sources:.2f} s; "
+        f"{len(texts)} files with what they include, {whole:.2f} s"
+    )
+    for words in (["scan", "--json"], ["check", "--format", "json"]):
+        for jobs in (1, 2):
+            runs = [run_command([*words, "-j", str(jobs), *roots]) for _ in range(ROUNDS)]
+            processor, wall, memory = (min(values) for values in zip(*runs, strict=True))
+            print(
+                f"{words[0]} -j{jobs}: {processor:.2f} s of processors, {processor / sources:.2f} "
+                f"times the parse of the sources, {processor / whole:.2f} times that of all; "
+                f"took {wall:.2f} s ({wall / whole:.2f} times); {memory:.0f} MB"
+            )
+
+
+def run_command(words: Sequence[str]) -> tuple[float, float, float]:
+    """Runs `occlsp` with nothing kept: its processor time and time in seconds, its memory in MB."""
+    with tempfile.TemporaryDirectory() as cache:
         started = time.perf_counter()
-        found = sum(1 for item in scan_folder(roots, root=roots[0], jobs=jobs) if item.is_source)
-        took[jobs] = time.perf_counter() - started
-        print(f"{jobs} process(es): {found} files in {took[jobs]:.1f} s")
-    print(f"two are {took[1] / took[2]:.2f} times as fast as one")
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=hold, args=(list(roots),))
-    process.start()
-    process.join()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "occlsp", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "OCCLSP_CACHE_DIR": cache},
+        )
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0  # as it was waited for here
+        wall = time.perf_counter() - started
+    return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024
 
 
 def bench_again(roots: Sequence[str]) -> None:
@@ -190,25 +216,9 @@ def bench_again(roots: Sequence[str]) -> None:
 
 def scan_with_store(roots: Sequence[str], folder: Path) -> None:
     """What `occlsp scan` does, without the printing."""
-    found = scan_folder(roots, root=roots[0], jobs=1, store=Store(folder, roots[0]))
-    workspace, _ = scanned_workspace(found, root=roots[0])
+    workspace, _ = scan_folder(roots, root=roots[0], jobs=1, store=Store(folder, roots[0]))
     for path in workspace.paths():
         workspace.facts(path)
-
-
-def hold(roots: list[str]) -> None:
-    """Joins all that a scan finds, asks for every fact, and tells what memory that took."""
-    found = scan_folder(roots, root=roots[0], jobs=2)
-    workspace, _ = scanned_workspace(found, root=roots[0])
-    joined = peak()
-    for path in workspace.paths():
-        workspace.facts(path)
-    print(f"{len(workspace.paths())} files: {joined} MB joined, {peak()} MB with all facts")
-
-
-def peak() -> int:
-    """The most memory that this process held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 def main() -> int:

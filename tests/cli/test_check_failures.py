@@ -91,19 +91,23 @@ def test_a_process_that_dies_costs_what_it_worked_on(
         pytest.skip("elsewhere processes are not forked, so the patch does not reach them")
     from occlsp.source.workspace import Workspace
 
-    facts, parent = Workspace.facts, os.getpid()
+    local, parent = Workspace.local, os.getpid()
 
     def deadly(workspace: Workspace, path: str) -> object:
-        if path.endswith("z9.cu") and os.getpid() != parent:
+        if path.endswith("a0.cu") and os.getpid() != parent:
             os._exit(9)
-        return facts(workspace, path)
+        return local(workspace, path)
 
-    monkeypatch.setattr(Workspace, "facts", deadly)
-    for number in range(10):
-        (project / f"z{number}.cu").write_text(FINE)
+    for number in range(20):
+        (project / f"a{number}.cu").write_text(FINE)
+    (project / "bad.cu").write_text(SOURCE)
+    monkeypatch.setattr(Workspace, "local", deadly)
     result = check("-j", "2")
-    assert result.exit_code == 2
-    assert "z9.cu: the process that worked on it died; it is left out" in result.stderr
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.endswith("a0.cu: the process that worked on it died; it is left out")
+    assert "bad.cu:2:23: error: " in result.stdout
+    assert "in 21 files" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from occlsp.source.facts import Definition, Launch
 from occlsp.source.lexer import tokenize
-from occlsp.source.scanning import scan_folder, scanned_workspace
+from occlsp.source.scanning import scan_folder
 from occlsp.source.text import LineIndex
 from occlsp.source.workspace import Workspace
 
@@ -55,7 +55,7 @@ def report(folder: Path, samples: list[tuple[str, Launch, bool]]) -> Counter[str
     """The counts of one repository."""
     root = str(folder)
     started = time.perf_counter()
-    whole, errors = scanned_workspace(scan_folder([root], root=root), root=root)
+    whole, errors = scan_folder([root], root=root)
     alone = Workspace(root, reader=None)
     counts: Counter[str] = Counter(errors=len(errors))
     for path in whole.paths():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from occlsp.source.facts import Launch, Value, Value3
-from occlsp.source.scanning import scan_folder, scanned_workspace
+from occlsp.source.scanning import scan_folder
 from occlsp.source.text import LineIndex
 from occlsp.source.workspace import Workspace
 
@@ -87,7 +87,7 @@ def compare(repositories: list[Path], work: Path, *, every: bool) -> int:
         if not seen:
             continue
         root = str(repository)
-        workspace, _ = scanned_workspace(scan_folder([root], root=root), root=root)
+        workspace, _ = scan_folder([root], root=root)
         sites, unplaced = _placed(workspace, seen)
         counts = Counter({"sites": len(sites), "launches": len(seen), "unplaced": len(unplaced)})
         for (path, _), site in sorted(sites.items()):

@@ -14,7 +14,7 @@ from occlsp.source import entries
 from occlsp.source import store as stores
 from occlsp.source import workspace as workspaces
 from occlsp.source.facts import FileFacts
-from occlsp.source.scanning import scan_folder, scanned_workspace
+from occlsp.source.scanning import scan_folder
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -226,8 +226,7 @@ class TestWhatIsOnTheDisk:
 def test_a_scan_takes_and_leaves_what_is_known(project: Project, parsed: list[str]) -> None:
     def scanned() -> dict[str, FileFacts]:
         root = str(project.folder)
-        found = scan_folder([root], root=root, jobs=1, store=project.store())
-        made, errors = scanned_workspace(found, root=root)
+        made, errors = scan_folder([root], root=root, jobs=1, store=project.store())
         assert errors == {}
         return {Path(path).name: made.facts(path) for path in made.paths()}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from occlsp.source.scanning import scan_folder, scanned_workspace
+from occlsp.source.scanning import scan_folder
 from occlsp.source.text import LineIndex
 from occlsp.source.workspace import Workspace
 
@@ -78,7 +78,7 @@ def test_a_call_from_a_file_whose_text_was_dropped(tmp_path: Path) -> None:
     )
     (tmp_path / "a.cu").write_text('#include "h.cuh"\nvoid f(int* p) { go<128>(p); }\n')
     root = str(tmp_path)
-    made, _ = scanned_workspace(scan_folder([root], root=root, jobs=1), root=root)
+    made, _ = scan_folder([root], root=root, jobs=1)
     (launch,) = made.facts(str(tmp_path / "h.cuh")).launches
     assert launch.block.value == (128, 1, 1)
 
@@ -173,7 +173,7 @@ def test_a_scan_over_processes_finds_the_same(tmp_path: Path) -> None:
     root = str(tmp_path)
     found = []
     for jobs in (1, 2):
-        made, errors = scanned_workspace(scan_folder([root], root=root, jobs=jobs), root=root)
+        made, errors = scan_folder([root], root=root, jobs=jobs)
         assert errors == {}
         found.append({path: made.facts(path) for path in made.paths()})
     assert found[0] == found[1]
@@ -192,7 +192,7 @@ def test_a_scan_finds_headers_without_cuda_wherever_they_are(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     root = str(tmp_path)
-    made, _ = scanned_workspace(scan_folder([root], root=root, jobs=1), root=root)
+    made, _ = scan_folder([root], root=root, jobs=1)
     known, standard = made.facts(str(tmp_path / "kernels/impl/run.cu")).launches
     assert known.block.value == (96, 1, 1)
     assert standard.block.values is None  # <math.h> is the standard library's
