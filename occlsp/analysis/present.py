@@ -29,6 +29,7 @@ from occlsp.source.facts import Triple
 
 ORIGINS: dict[Origin, str] = {
     "compile": "compiled here",
+    "standins": "compiled here with stand-ins for missing headers",
     "slice": "compiled from the device code alone",
     "record": "recorded from the build",
     "binary": "read from the compiled file",

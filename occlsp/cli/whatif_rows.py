@@ -240,8 +240,8 @@ def _exactly(
     ptx: EntryPtx,
     wanted: list[Bounds],
 ) -> Iterator[Row]:
-    if result.origin == "slice":
-        raise Unusable(f"{request.unit} compiles only in part, so that it cannot be recompiled")
+    if result.origin in ("standins", "slice"):
+        raise Unusable(f"{request.unit} does not compile as it is, so that it cannot be recompiled")
     unit = Path(request.unit)
     flags, refused = command_flags(request)
     if flags is None:

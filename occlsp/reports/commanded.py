@@ -86,8 +86,6 @@ def _sliced(
         preprocessed=made[-1] if made else None,
         text=text,
     )
-    attempts = (
-        Attempt("command", failed.status, failed.message, failed.took),
-        Attempt("slice", sliced.status, sliced.message, sliced.took),
-    )
-    return replace(sliced if sliced.has_numbers else failed, attempts=attempts)
+    attempt = Attempt("command", failed.status, failed.message, failed.took)
+    result = sliced if sliced.has_numbers else failed
+    return replace(result, attempts=(attempt, *sliced.attempts))

@@ -34,7 +34,8 @@ class Attempt:
     """One try at a unit."""
 
     step: str
-    """"command", "remembered", "bare", "guessed", "search", "mended", "fragment", "slice"."""
+    """"command", "remembered", "bare", "guessed", "search", "mended", "fragment",
+    "stand-ins", "slice"."""
     status: Status
     message: str | None = None
     """What was wrong, in one line."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Origin = Literal["compile", "slice", "record", "binary", "dump", "log"]
-"""How the numbers came to be: compiled here, compiled from the device slice, recorded from the
-user's own build, read from a compiled file, from `cuobjdump` or `nvlink` text, from `ptxas -v`
-text in a log. In the order of trust where two disagree and neither is newer."""
+Origin = Literal["compile", "standins", "slice", "record", "binary", "dump", "log"]
+"""How the numbers came to be: compiled here, compiled whole with stand-ins for libraries' headers,
+compiled from the device slice, recorded from the user's own build, read from a compiled file, from
+`cuobjdump` or `nvlink` text, from `ptxas -v` text in a log. In the order of trust where two
+disagree and neither is newer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,6 @@ def _named_like_includes(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def resolves(target: str, folders: Iterable[Path]) -> bool:
-    """Whether `#include "target"` is found in one of the folders."""
-    return any((folder / target).is_file() for folder in folders)
-
-
 class WorkspaceFiles:
     """The workspace's sources and headers, to be found by how an include ends.
 

@@ -2,8 +2,9 @@
 
 The recipe that last worked in this folder; bare; guessed include folders; a search of the
 workspace for the headers that are missing; what the compiler's message asks for; a fragment
-through the `.cu` that includes it; the device slice. A step is not tried where the preprocessor,
-asked first what is missing (0.1 s), already tells that it must fail.
+through the `.cu` that includes it; all of it with stand-ins for libraries' headers; the device
+slice. A step is not tried where the preprocessor, asked first what is missing (0.1 s), already
+tells that it must fail.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def compile_without_commands(
     `base` are the flags to begin with, `root` is the workspace folder; `known_files` its files
     where they are listed already. All steps together take at most `context.timeout` seconds,
     and the slice of a unit that took longer as much again.
-    The result's `attempts` say what was tried; its origin is "slice" where host code had to be
-    cut. What worked is remembered in the cache for the folder, and what came of the unit for the
-    unit; `retry` tries again what timed out. Never raises on what the compiler does.
+    The result's `attempts` say what was tried; its origin is "standins" where libraries' headers
+    had to be stood in for, "slice" where host code had to be cut. What worked is remembered in the
+    cache for the folder, and what came of the unit for the unit; `retry` tries again what timed
+    out. Never raises on what the compiler does.
     """
     files = WorkspaceFiles(root, known_files)
     unit = Path(os.path.abspath(unit))  # noqa: PTH100  (links stay)
@@ -111,11 +113,6 @@ class _Ladder:
         if self._missing:
             self._look_behind()
         sliced = self._sliced(result)
-        demanded = definitions.demanded(sliced.output, self._unit, self._root)
-        recipe = self._recipe.with_definitions(demanded)
-        if not sliced.has_numbers and recipe is not None:
-            self._recipe, self._preprocessed = recipe, None
-            sliced = self._sliced(result)
         return self._told(sliced if sliced.has_numbers else result)
 
     def _sliced(self, failed: CompileResult) -> CompileResult:
@@ -128,9 +125,18 @@ class _Ladder:
             failed=failed,
             preprocessed=self._preprocessed,
             text=self._text,
+            mended=self._mended_flags,
         )
-        self._attempts.append(Attempt("slice", sliced.status, sliced.message, sliced.took))
+        self._attempts.extend(sliced.attempts)
         return sliced
+
+    def _mended_flags(self, output: str) -> Filtered | None:
+        """What the message asks for, once headers are stood in for."""
+        mended = self._asked_for(output)
+        if mended is None:
+            return None
+        self._recipe = mended
+        return mended.added_to(self._base)
 
     # Compiling all of it
 
@@ -162,15 +168,15 @@ class _Ladder:
         return result
 
     def _mended(self, output: str) -> Recipe | None:
+        """What may help."""
+        return self._asked_for(output) or self._recipe.before_system(
+            sorted(self._reads.files), guessed_folders(self._unit, self._root)
+        )
+
+    def _asked_for(self, output: str) -> Recipe | None:
         """What the message asks for."""
         demanded = definitions.demanded(output, self._unit, self._root)
-        return (
-            self._recipe.mended(output)
-            or self._recipe.with_definitions(demanded)
-            or self._recipe.before_system(
-                sorted(self._reads.files), guessed_folders(self._unit, self._root)
-            )
-        )
+        return self._recipe.mended(output) or self._recipe.with_definitions(demanded)
 
     def _find_headers(self) -> tuple[Recipe, list[str]]:
         """The least recipe whose headers are all there, and what is not anywhere."""
@@ -194,7 +200,7 @@ class _Ladder:
                 break
             recipe = extended
             missing = self._scan(recipe)
-        return recipe, missing
+        return recipe.with_own_first(self._reads.files), missing
 
     def _look_behind(self) -> None:
         """Finds what is asked for only once the missing headers are stood in for."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from occlsp.reports import errors
 from occlsp.reports.flags import Filtered
+from occlsp.reports.includes import STANDARD, SYSTEM, included_by, namesakes
 
 REMOVED_NAMES = {
     "cudaThreadSynchronize": "cudaDeviceSynchronize",
@@ -19,7 +19,6 @@ REMOVED_NAMES = {
     "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig",
 }
 """Names that the runtime dropped, and what they are called now."""
-_SYSTEM = "/usr/include/"
 NEWER_LANGUAGE = "--std=c++20"
 
 
@@ -68,13 +67,23 @@ class Recipe:
         """The recipe with the folders first, of its own and those `guessed`, that hold a header
         named as one of the system's that was `read`: `#include <error.h>` may mean the
         repository's own. None where there is none, or they are first already."""
-        names = [name.removeprefix(_SYSTEM) for name in read if name.startswith(_SYSTEM)]
-        first = tuple(
-            folder
-            for folder in dict.fromkeys((*self.folders, *map(str, guessed)))
-            if any(os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
-        )
-        return replace(self, step="mended", first=first) if first and not self.first else None
+        folders = dict.fromkeys((*self.folders, *map(str, guessed)))
+        first = tuple(folder for folder in folders if namesakes(folder, read))
+        is_new = not set(first) <= set(self.first)
+        return replace(self, step="mended", first=first) if is_new else None
+
+    def with_own_first(self, read: Iterable[str]) -> Recipe:
+        """The recipe with those of its folders first whose every header named as one of the
+        system's is meant: files of the workspace include it, none of the system's does, and it
+        is none of C's own."""
+        clashes = {folder: found for folder in self.folders if (found := namesakes(folder, read))}
+        if not clashes:
+            return self
+        own = included_by(name for name in read if not name.startswith(SYSTEM))
+        systems = included_by(name for name in read if name.startswith(SYSTEM))
+        meant = {name for name in own if name not in systems and not STANDARD.fullmatch(name)}
+        first = (folder for folder, found in clashes.items() if found <= meant)
+        return replace(self, first=tuple(dict.fromkeys((*self.first, *first))))
 
     def mended(self, output: str) -> Recipe | None:
         """What the compiler's message asks for on top of this; None: nothing that we know."""

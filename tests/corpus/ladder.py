@@ -61,7 +61,7 @@ DEFINES = re.compile(
 """What device code may need of a header."""
 HIDEABLE = re.compile(rb'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
 """The includes that `--check` hides: a repository's own, mostly."""
-STEPS = ("bare", "guessed", "search", "mended", "fragment", "slice")
+STEPS = ("bare", "guessed", "search", "mended", "fragment", "stand-ins", "slice")
 
 
 def draw(corpus: Path, count: int, seed: int, *, kernels: bool) -> Iterator[tuple[Path, Path]]:
@@ -176,7 +176,7 @@ def measure(
         "attempts": [[a.step, a.status, a.message, round(a.took, 2)] for a in result.attempts],
         "has_kernel": b"__global__" in unit.read_bytes(),
     }
-    if check and result.entries and step not in ("slice", "fragment"):
+    if check and result.entries and step not in ("stand-ins", "slice", "fragment"):
         content = unit.read_bytes()
         flags = working_flags(context, unit, base, repository)
         for name, text, known in (

@@ -159,16 +159,48 @@ class TestSteps:
     ) -> None:
         files = {
             "include/error.h": "#define OWN 3\n",
-            "src/a.cu": "#include <error.h>\n__global__ void a(int *p) { *p = OWN; }\n",
-            "src/n.h": "",
-            "src/b.cu": "#include <n.h>\n#include <error.h>\n"
-            "__global__ void b(int *p) { *p = OWN; }\n",
+            "include/n.h": "#include <error.h>\n",
+            "src/a.cu": "#include <n.h>\n__global__ void a(int *p) { *p = OWN; }\n",
+            "other/b.cu": "#include <error.h>\n__global__ void b(int *p) { *p = OWN; }\n",
         }
         root = tree(tmp_path / "w", files)
-        for unit in ("src/a.cu", "src/b.cu"):
-            result = climb(context, root, unit)
-            assert (result.status, result.origin) == ("ok", "compile"), unit
-            assert steps(result)[-1] in ("mended", "remembered")
+        at_once = climb(context, root, "src/a.cu")
+        assert (at_once.status, steps(at_once)) == ("ok", ["bare", "guessed"])
+        assert at_once.attempts[0].took == 0.0
+        later = climb(context, root, "other/b.cu")
+        assert (later.status, later.origin, steps(later)) == ("ok", "compile", ["bare", "mended"])
+
+    def test_what_the_systems_own_headers_include_is_theirs(
+        self, context: Context, tmp_path: Path
+    ) -> None:
+        files = {
+            "include/endian.h": "#error not this one\n",
+            "include/n.h": "#include <endian.h>\n#define N 3\n",
+            "src/a.cu": "#include <n.h>\n__global__ void a(float *p) { *p = N; }\n",
+        }
+        result = climb(context, tree(tmp_path / "w", files), "src/a.cu")
+        assert (result.status, steps(result)[-1]) == ("ok", "guessed")
+
+    def test_stand_ins_where_libraries_alone_are_missing(
+        self, context: Context, tmp_path: Path
+    ) -> None:
+        test = "TEST(Suite, Name) { saxpy<<<1, 32>>>(2.f, nullptr, nullptr, 1); }\n"
+        files = {
+            "a.cu": f"#include <gtest/gtest.h>\n{SAXPY}{test}",
+            "b.cu": f'#include <gtest/gtest.h>\n#include "gone.h"\n{SAXPY}void f() {{ gone(); }}\n',
+            "c.cu": "#include <gtest/gtest.h>\n#ifndef SIZE\n#error SIZE is not defined\n#endif\n"
+            "__global__ void c(int *p) { *p = SIZE; }\n",
+            "Makefile": "FLAGS = -DSIZE=3\n",
+        }
+        root = tree(tmp_path / "w", files)
+        whole = climb(context, root, "a.cu")
+        assert (whole.status, whole.origin, steps(whole)[-1]) == ("ok", "standins", "stand-ins")
+        assert whole.message == "stand-ins for gtest/gtest.h; nothing cut"
+        assert {entry.origin for entry in whole.entries} == {"standins"}
+        cut = climb(context, root, "b.cu")
+        assert (cut.status, cut.origin, steps(cut)[-1]) == ("ok", "slice", "slice")
+        mended = climb(context, root, "c.cu")
+        assert (mended.status, steps(mended)[-2:]) == ("ok", ["stand-ins", "stand-ins"])
 
     def test_headers_that_only_a_missing_one_leads_to(
         self, context: Context, tmp_path: Path

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
+
+from occlsp.reports.includes import included, included_by
 
 _TORCH = frozenset({"torch", "ATen", "c10", "pybind11", "THC", "caffe2"})
 _LIBRARIES = {
@@ -21,7 +22,6 @@ _CUDA_LIBRARY = re.compile(
     r"(?:cublas|cusparse|cusolver|cufft|cudnn|cutensor|nccl|nvml|npp|nvjpeg)\w*\.h$|curand\.h$"
 )
 """Their host headers, not those with device code (`curand_kernel.h`)."""
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _DEPTH = 8
 """How many `../` of a missing include stay inside the folder."""
 
@@ -53,13 +53,14 @@ def write_standins(missing: list[str], folder: Path) -> Path:
 def replaceable(paths: Iterable[str], text: bytes | None = None) -> list[str]:
     """PyTorch's headers that the files outside PyTorch (and `text`) include: those that have
     stand-ins which are enough for kernels, and compile in a tenth of the time."""
-    found = dict.fromkeys(_INCLUDE.findall(text or b""))
-    for path in paths:
-        if _TORCH.isdisjoint(PurePosixPath(path).parts):
-            with contextlib.suppress(OSError):
-                found.update(dict.fromkeys(_INCLUDE.findall(Path(path).read_bytes())))
-    names = (name.decode("utf-8", "surrogateescape") for name in found)
+    own = (path for path in paths if _TORCH.isdisjoint(PurePosixPath(path).parts))
+    names = dict.fromkeys(included(text or b"")) | included_by(own)
     return [name for name in names if _library(name) == "torch.h"]
+
+
+def are_known(missing: Iterable[str]) -> bool:
+    """Whether the stand-ins for all of `missing` are those of libraries that we know."""
+    return all(_library(target) is not None for target in missing)
 
 
 def _library(target: str) -> str | None:
