@@ -16,12 +16,18 @@ _LIBRARIES = {
     "catch2": "catch2.h",
     "fmt": "fmt.h",
     "opencv2": "opencv.h",
+    "cvconfig.h": "opencv.h",
+    "opencv2/ts": "opencv_ts.h",
+    "opencv2/ts.hpp": "opencv_ts.h",
 }
-"""By the first part of an include."""
+"""By how an include begins: its first part, or its first two."""
 _CUDA_LIBRARY = re.compile(
     r"(?:cublas|cusparse|cusolver|cufft|cudnn|cutensor|nccl|nvml|npp|nvjpeg)\w*\.h$|curand\.h$"
 )
 """Their host headers, not those with device code (`curand_kernel.h`)."""
+_OPENCV = ("opencv.h", "opencv_core.h", "opencv_pixels.h")
+_PARTS = {"opencv.h": _OPENCV, "opencv_ts.h": (*_OPENCV, "gtest.h")}
+"""What the headers of ours include of each other."""
 _DEPTH = 8
 """How many `../` of a missing include stay inside the folder."""
 
@@ -43,10 +49,10 @@ def write_standins(missing: list[str], folder: Path) -> Path:
         if library is None:
             path.touch()
             continue
-        header = folder / library
-        if not header.exists():
-            header.write_bytes(files(__package__).joinpath(library).read_bytes())
-        path.write_text(f'#include "{header}"\n', "utf-8")
+        for header in {library, *_PARTS.get(library, ())}:
+            if not (folder / header).exists():
+                (folder / header).write_bytes(files(__package__).joinpath(header).read_bytes())
+        path.write_text(f'#include "{folder / library}"\n', "utf-8")
     return search
 
 
@@ -67,7 +73,8 @@ def _library(target: str) -> str | None:
     """The header of ours for an include of a library that we know."""
     if _CUDA_LIBRARY.match(target):
         return "cudalibs.h"
-    return next((_LIBRARIES.get(part) for part in PurePosixPath(target).parts[:1]), None)
+    parts = PurePosixPath(target).parts
+    return _LIBRARIES.get("/".join(parts[:2])) or _LIBRARIES.get(parts[0] if parts else "")
 
 
 def _inside(folder: Path, search: Path, target: str) -> Path | None:

@@ -36,6 +36,12 @@ struct TestWithParam : Test {
 };
 template <class... T>
 struct Types {};
+template <template <class> class Case, class List>
+struct Typed;
+template <template <class> class Case, class... T>
+struct Typed<Case, Types<T...>> {
+  static void all() { (Case<T>().TestBody(), ...); }
+};
 struct AssertionResult : Sink {
   operator bool() const;
 };
@@ -51,6 +57,17 @@ void InitGoogleTest(int *, char **);
   void suite##_##name##_Test::TestBody()
 #define TEST(suite, name) OCCLSP_TEST(::testing::Test, suite, name)
 #define TEST_F(fixture, name) OCCLSP_TEST(fixture, fixture, name)
+#define TYPED_TEST_SUITE(suite, ...) typedef __VA_ARGS__ suite##_Types
+#define TYPED_TEST_CASE TYPED_TEST_SUITE
+#define TYPED_TEST(suite, name)                                                              \
+  template <class OcclspType>                                                                \
+  struct suite##_##name##_Test : suite<OcclspType> {                                         \
+    using TypeParam = OcclspType;                                                            \
+    void TestBody();                                                                         \
+  };                                                                                         \
+  void (*suite##_##name##_all)() = ::testing::Typed<suite##_##name##_Test, suite##_Types>::all; \
+  template <class OcclspType>                                                                \
+  void suite##_##name##_Test<OcclspType>::TestBody()
 #define TEST_P(fixture, name) OCCLSP_TEST(fixture, fixture, name)
 #define INSTANTIATE_TEST_SUITE_P(...) static_assert(true, "")
 #define INSTANTIATE_TEST_CASE_P(...) static_assert(true, "")

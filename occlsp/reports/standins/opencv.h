@@ -1,15 +1,12 @@
 // Stands in for the headers of OpenCV's core where they are missing, as in a module built beside
-// it. What kernels are given has the layout and the addressing of the real one; what computes on
-// pixels (saturate_cast, borders, vector arithmetic) is left out, so that kernels which need it
-// are told as lost, never compiled against something else.
+// it. What kernels are given has the layout and the addressing of the real one, what they compute
+// with the same instructions; the rest (borders, colours, reductions) is left out, so that kernels
+// which need it are told as lost, never compiled against something else.
 #pragma once
-#include <cuda_runtime.h>
-
 #include <cfloat>
 #include <climits>
-#include <cstdint>
-#include <string>
-#include <vector>
+
+#include "opencv_core.h"
 
 // What the build writes into opencv_modules.hpp, of the modules that others ask for.
 #define HAVE_OPENCV_CUDEV
@@ -18,37 +15,10 @@
 #define HAVE_OPENCV_CUDAIMGPROC
 #define HAVE_OPENCV_CUDALEGACY
 #define HAVE_OPENCV_CUDAWARPING
-#define CV_EXPORTS
-#define CV_EXPORTS_W
-#define CV_PI 3.1415926535897932384626433832795
-#define CV_PI_F ((float)CV_PI)
-#define CV_Assert(x) ((void)(x))
-#define CV_DbgAssert(x) ((void)(x))
-#define CV_Error(...) ((void)0)
-#define CV_OVERRIDE override
 #define cudaSafeCall(x) ((void)(x))
 #define __CV_CUDA_HOST_DEVICE__ __host__ __device__ __forceinline__
 
-typedef unsigned char uchar;
-typedef signed char schar;
-typedef unsigned short ushort;
-typedef unsigned int uint;
-typedef long long int64;
-typedef unsigned long long uint64;
-
 namespace cv {
-using ::int64;
-using ::schar;
-using ::uchar;
-using ::uint;
-using ::uint64;
-using ::ushort;
-
-namespace Error {
-enum Code { StsOk = 0, StsError = -2, StsBadArg = -5, GpuNotSupported = -216, GpuApiCallError = -217 };
-}
-void error(int code, const std::string &what, const char *function, const char *file, int line);
-
 namespace cuda {
 template <class T>
 struct DevPtr {
@@ -108,11 +78,6 @@ typedef PtrStep<unsigned short> PtrStepus;
 typedef PtrStep<float> PtrStepf;
 typedef PtrStep<int> PtrStepi;
 
-class Stream;
-struct StreamAccessor {
-  static cudaStream_t getStream(const Stream &);
-};
-
 namespace device {
 __host__ __device__ __forceinline__ int divUp(int total, int grain) {
   return (total + grain - 1) / grain;
@@ -133,24 +98,52 @@ OCCLSP_LIMITS(short, SHRT_MIN, SHRT_MAX)
 OCCLSP_LIMITS(unsigned short, 0, USHRT_MAX)
 OCCLSP_LIMITS(int, INT_MIN, INT_MAX)
 OCCLSP_LIMITS(unsigned int, 0, UINT_MAX)
-OCCLSP_LIMITS(float, FLT_MIN, FLT_MAX)
-OCCLSP_LIMITS(double, DBL_MIN, DBL_MAX)
+#undef OCCLSP_LIMITS
+#define OCCLSP_LIMITS(type, name)                                               \
+  template <>                                                                   \
+  struct numeric_limits<type> {                                                 \
+    __device__ __forceinline__ static type(min)() { return name##_MIN; }        \
+    __device__ __forceinline__ static type(max)() { return name##_MAX; }        \
+    __device__ __forceinline__ static type epsilon() { return name##_EPSILON; } \
+    static const bool is_signed = true;                                         \
+  };
+OCCLSP_LIMITS(float, FLT)
+OCCLSP_LIMITS(double, DBL)
 #undef OCCLSP_LIMITS
 
 template <class T, int N>
 struct TypeVec;
 template <class T>
 struct VecTraits;
-#define OCCLSP_VECTOR(type, count, vector) \
-  template <>                              \
-  struct TypeVec<type, count> {            \
-    typedef vector vec_type;               \
+#define OCCLSP_TYPE(type, count, vector) \
+  template <>                            \
+  struct TypeVec<type, count> {          \
+    typedef vector vec_type;             \
   };
-#define OCCLSP_VECTORS(type, prefix)   \
-  OCCLSP_VECTOR(type, 1, type)         \
-  OCCLSP_VECTOR(type, 2, prefix##2)    \
-  OCCLSP_VECTOR(type, 3, prefix##3)    \
-  OCCLSP_VECTOR(type, 4, prefix##4)
+#define OCCLSP_TRAITS(vector, element, count, one, parameters, values, loaded)             \
+  OCCLSP_TYPE(vector, count, vector)                                                       \
+  template <>                                                                              \
+  struct VecTraits<vector> {                                                               \
+    typedef element elem_type;                                                             \
+    enum { cn = count };                                                                   \
+    static __device__ __host__ __forceinline__ vector all(element v) { return one; }       \
+    static __device__ __host__ __forceinline__ vector make parameters { return values; }   \
+    static __device__ __host__ __forceinline__ vector make(const element *v) { return loaded; } \
+  };
+#define OCCLSP_VECTORS(type, prefix)                                                       \
+  OCCLSP_TRAITS(type, type, 1, v, (type x), x, *v)                                         \
+  OCCLSP_TRAITS(prefix##1, type, 1, make_##prefix##1(v), (type x), make_##prefix##1(x),    \
+                make_##prefix##1(*v))                                                      \
+  OCCLSP_TRAITS(prefix##2, type, 2, make_##prefix##2(v, v), (type x, type y),              \
+                make_##prefix##2(x, y), make_##prefix##2(v[0], v[1]))                      \
+  OCCLSP_TRAITS(prefix##3, type, 3, make_##prefix##3(v, v, v), (type x, type y, type z),   \
+                make_##prefix##3(x, y, z), make_##prefix##3(v[0], v[1], v[2]))             \
+  OCCLSP_TRAITS(prefix##4, type, 4, make_##prefix##4(v, v, v, v),                          \
+                (type x, type y, type z, type w), make_##prefix##4(x, y, z, w),            \
+                make_##prefix##4(v[0], v[1], v[2], v[3]))                                  \
+  OCCLSP_TYPE(type, 2, prefix##2)                                                          \
+  OCCLSP_TYPE(type, 3, prefix##3)                                                          \
+  OCCLSP_TYPE(type, 4, prefix##4)
 OCCLSP_VECTORS(unsigned char, uchar)
 OCCLSP_VECTORS(signed char, char)
 OCCLSP_VECTORS(short, short)
@@ -160,7 +153,10 @@ OCCLSP_VECTORS(unsigned int, uint)
 OCCLSP_VECTORS(float, float)
 OCCLSP_VECTORS(double, double)
 #undef OCCLSP_VECTORS
-#undef OCCLSP_VECTOR
+#undef OCCLSP_TRAITS
+#undef OCCLSP_TYPE
 }  // namespace device
 }  // namespace cuda
 }  // namespace cv
+
+#include "opencv_pixels.h"
