@@ -8,7 +8,9 @@ the corpus is run or written to. `--include` adds a folder of library headers (c
 that the toolkit may lack; `--kernels` leaves out files without a kernel of their own. `--check`
 also forces the slice on every file that compiles whole, once with the host's headers alone hidden
 (the standard library's, and those of the repository without device code or definitions), once with
-all of the repository's and the folders of `--include`, and compares the numbers. The limit is on
+all of the repository's and the folders of `--include`, and compares the numbers. `--libraries`
+names folders of third-party headers (GoogleTest, {fmt}, OpenCV): what compiles whole with them is
+compared with what the ladder makes of the file without. The limit is on
 the compilers' own time (`--cpu-seconds`), so that a busy machine gives the same shares. Files that
 `--out` already holds are not measured again, so that a run can be ended and gone on with; `--again
 STATUS` measures those again that ended so. `--summary FILE` prints the tables of earlier results.
@@ -155,6 +157,7 @@ def measure(
     *,
     check: bool,
     limit: CpuLimit,
+    libraries: Filtered | None = None,
 ) -> dict[str, Any]:
     start = time.monotonic()
     limit.start()
@@ -176,6 +179,12 @@ def measure(
         "attempts": [[a.step, a.status, a.message, round(a.took, 2)] for a in result.attempts],
         "has_kernel": b"__global__" in unit.read_bytes(),
     }
+    if libraries is not None and step in ("stand-ins", "slice"):
+        limit.start()
+        plain = replace(context, cache=None)
+        full = compile_without_commands(plain, unit, arch, libraries, root=repository)
+        if full.origin == "compile" and full.has_numbers:
+            row["without_libraries"] = compare(full, result)
     if check and result.entries and step not in ("stand-ins", "slice", "fragment"):
         content = unit.read_bytes()
         flags = working_flags(context, unit, base, repository)
@@ -238,19 +247,29 @@ def summary(rows: list[dict[str, Any]]) -> None:
     if times:
         median, late = times[len(times) // 2], times[len(times) * 95 // 100]
         print(f"seconds of compilers: median {median}, p95 {late}")
+    without = [row for row in rows if "without_libraries" in row]
+    for step in ("stand-ins", "slice"):
+        told = [row["without_libraries"] for row in without if row["step"] == step]
+        _print_compared(f"{step} against full, with the libraries' headers", told)
     for name, hidden in (("host", "host headers"), ("all", "all headers of its own")):
         checked = [row[f"slice_{name}"] for row in rows if f"slice_{name}" in row]
-        full, both, wrong = (
-            (sum(x) for x in zip(*map(counts, checked), strict=True)) if checked else (0, 0, 0)
-        )
-        print(
-            f"slice without {hidden} against full: {len(checked)} files of {full} entries, "
-            f"{both} in both, {wrong} differ"
-        )
+        _print_compared(f"slice without {hidden} against full", checked)
+
+
+def _print_compared(what: str, checked: list[dict[str, Any]]) -> None:
+    full, both, wrong = (
+        (sum(x) for x in zip(*map(counts, checked), strict=True)) if checked else (0, 0, 0)
+    )
+    print(f"{what}: {len(checked)} files of {full} entries, {both} in both, {wrong} differ")
 
 
 def counts(checked: dict[str, Any]) -> tuple[int, int, int]:
     return checked["full"], checked["both"], len(checked["wrong"])
+
+
+def _searching(flags: Filtered, folders: list[Path]) -> Filtered:
+    """`flags` with more folders to search for headers."""
+    return replace(flags, host=(*flags.host, *(f"-I{folder.resolve()}" for folder in folders)))
 
 
 def _known(out: Path | None, again: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -268,6 +287,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=220)
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--include", type=Path, action="append", default=[])
+    parser.add_argument("--libraries", type=Path, action="append", default=[])
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--timeout", type=float, default=600.0)
     parser.add_argument("--cpu-seconds", type=float, default=30.0)
@@ -285,9 +305,8 @@ def main() -> None:
     compiler = find_compiler(None, [options.corpus])
     if isinstance(compiler, Missing):
         sys.exit(str(compiler))
-    base = defaults()
-    for folder in options.include:
-        base = replace(base, host=(*base.host, f"-I{folder.resolve()}"))
+    base = _searching(defaults(), options.include)
+    libraries = _searching(base, options.libraries) if options.libraries else None
     known = _known(options.out, options.again)
     rows = []
     drawn = draw(options.corpus.resolve(), options.sample, options.seed, kernels=options.kernels)
@@ -307,7 +326,14 @@ def main() -> None:
                 cancelled=limit.is_over,
             )
             row = measure(
-                context, base, repository, unit, options.arch, check=options.check, limit=limit
+                context,
+                base,
+                repository,
+                unit,
+                options.arch,
+                check=options.check,
+                limit=limit,
+                libraries=libraries,
             )
         rows.append(row)
         print(
