@@ -15,7 +15,7 @@ from occlsp.source.brackets import (
     strip,
 )
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.fragment import Fragment, is_word_at, occurrences
+from occlsp.source.fragment import Fragment, is_word_at, occurrences, written
 from occlsp.source.heads import ATTRIBUTES, looks_like_parameters
 from occlsp.source.parameters import template_parameters
 from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
@@ -35,8 +35,10 @@ _MACRO_USE = re.compile(rb"\s*(" + IDENTIFIER + rb")[ \t]*(?:(\()|(?=\n|\r))")
 """A macro's use with nothing before it: what stands on a line behind it is no part of it."""
 _LINE_END = re.compile(rb"[ \t]*[\n\r]")
 _LONE_MACRO = re.compile(rb"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
-_USING = re.compile(rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);")
-_TYPEDEF = re.compile(rb"typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;")
+_ALIAS = re.compile(
+    rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);"
+    rb"|typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;"
+)
 _DECLARATOR = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*")
 _ENUMERATOR = re.compile(rb"\s*(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?(=)?")
 _UNDERLYING = re.compile(rb"(?<!:):(?!:)\s*([^{]+)\Z")
@@ -310,20 +312,22 @@ def alias_tokens(code: bytes, start: int, end: int) -> list[int]:
     )
 
 
-def alias_at(
-    fragment: Fragment, token: int, scope: tuple[str, ...], function: int | None
-) -> TypeAlias | None:
-    """The type alias whose `using` or `typedef` is at `token`."""
+def alias_match(fragment: Fragment, token: int) -> re.Match[bytes] | None:
+    """The type alias whose `using` or `typedef` is at `token`: groups 1 and 2 are its name and
+    what it stands for, 3 and 4 in a `typedef`."""
+    return _ALIAS.match(fragment.code, token, min(fragment.end, token + _LONGEST))
+
+
+def alias_of(
+    fragment: Fragment,
+    token: int,
+    match: re.Match[bytes],
+    scope: tuple[str, ...],
+    function: int | None,
+) -> TypeAlias:
+    """The alias that was matched."""
     code = fragment.code
-    end = min(fragment.end, token + _LONGEST)
-    match = _USING.match(code, token, end)
-    if match is not None:
-        name, target = match.span(1), match.span(2)
-    else:
-        match = _TYPEDEF.match(code, token, end)
-        if match is None:
-            return None
-        name, target = match.span(2), match.span(1)
+    name, target = match.group(1, 2) if match[1] is not None else match.group(4, 3)
     before = fragment.text_before(token)
     parameters: tuple[TemplateParameter, ...] = ()
     if before > fragment.start and code[before - 1] == 0x3E:
@@ -331,11 +335,5 @@ def alias_at(
         for head in _TEMPLATE.finditer(code, low, before):
             if match_angle(code, head.start(1), before) == before - 1:
                 parameters = template_parameters(code, head.end(1), before - 1)
-    return TypeAlias(
-        fragment.words(*name),
-        scope,
-        fragment.words(*target),
-        parameters,
-        Span(token, match.end()),
-        function,
-    )
+    span = Span(token, match.end())
+    return TypeAlias(written(name), scope, written(target), parameters, span, function)

@@ -7,20 +7,19 @@ stands. `##` counts as a part of the names that it makes.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeVar, cast
 
 from occlsp.source import declarations, kernels, launches
 from occlsp.source.directives import unfold
-from occlsp.source.fragment import Fragment, moved, occurrences
+from occlsp.source.fragment import Fragment, moved
 from occlsp.source.mask import mask
 from occlsp.source.syntax import Define, RawCall, RawKernel, RawLaunch, RawShared
 from occlsp.source.text import Span
 
-_INTERESTING = (b"<<<", b"__shared__", b"Launch", b"FuncSet", b"Occupancy")
+_INTERESTING = ("<<<", "__shared__", "Launch", "FuncSet", "Occupancy")
 _PASTE = re.compile(rb"\s*##\s*")
 _MOST_ROUNDS = 8
 
@@ -54,7 +53,7 @@ def alias_names(text: bytes, defines: Sequence[Define], known: frozenset[str]) -
         tokens = kernels.tokens(known | found)
         more = frozenset(
             define.name
-            for define in holding(tokens.find(text, 0, len(text)), defines)
+            for define in _holding(tokens.words, defines)
             if define.name not in found
             and define.name != "__global__"
             and _is_alias(text, define, tokens)
@@ -74,25 +73,21 @@ def _is_alias(text: bytes, define: Define, tokens: kernels.Tokens) -> bool:
     return borders.terminator is None and kernels.is_bare(fragment, token, borders, tokens)
 
 
-def holding(offsets: Sequence[int], defines: Sequence[Define]) -> Iterator[Define]:
-    """Those of some `#define`s in whose bodies any of the offsets stands; both are ascending."""
-    for define in defines if offsets else ():
-        index = bisect_left(offsets, define.body.span.start)
-        if index < len(offsets) and offsets[index] < define.body.span.end:
+def _holding(words: Iterable[str], defines: Sequence[Define]) -> Iterator[Define]:
+    """Those of some `#define`s whose bodies hold any of the words, parts of longer ones too."""
+    bodies = "\0".join([define.body.text for define in defines])
+    found = [word for word in words if word in bodies]
+    for define in defines if found else ():
+        if any(word in define.body.text for word in found):
             yield define
 
 
 def read_bodies(text: bytes, defines: Sequence[Define], tokens: kernels.Tokens) -> BodyFacts:
     """The facts in the bodies of some `#define`s."""
     facts = BodyFacts()
-    made = tokens.find(text, 0, len(text))
-    places = made + [
-        place for word in _INTERESTING for place in occurrences(text, word, 0, len(text))
-    ]
-    for define in holding(sorted(places), defines):
-        has_kernel = next(holding(made, [define]), None) is not None
+    for define in _holding((*tokens.words, *_INTERESTING), defines):
         fragment = body_fragment(text, define)
-        if has_kernel and define.name.encode() not in tokens.aliases:
+        if define.name.encode() not in tokens.aliases:
             facts.kernels.extend(_placed(define, _kernels(fragment, tokens)))
         found = list(_placed(define, _launches(fragment)))
         calls = list(_calls(fragment))

@@ -144,11 +144,13 @@ def join_facts(
     def join(name: str, move: Callable[[Any], Any]) -> list[Any]:
         return joined(getattr(old, name), getattr(fresh, name), start, old_end, place, move)
 
+    functions = join("functions", shift.function)
     return Facts(
         join("kernels", shift.kernel),
         join("launches", shift.launch),
         join("calls", shift.call),
-        join("functions", shift.function),
+        functions,
+        [function.span.start for function in functions],
         [
             *old.constants[:first_constant],
             *(own.constant(one) if one.previous is not None else one for one in fresh.constants),

@@ -32,6 +32,12 @@ class Tokens:
 
     aliases: frozenset[bytes]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a text holds that has any of the tokens."""
+        aliases = [name.decode("utf-8", "replace") for name in self.aliases]
+        return "__global__", "__attribute__", *aliases
+
     def find(self, code: bytes, start: int, end: int) -> list[int]:
         """Offsets of the tokens in `code[start:end]`, ascending."""
         found = [

@@ -78,8 +78,8 @@ def api_names(code: bytes, start: int, end: int) -> list[Span]:
     return sorted(found)
 
 
-def chevron_launch(fragment: Fragment, token: int) -> RawLaunch | None:
-    """The launch whose `<<<` is at `token`; None where it is none."""
+def chevron_launch(fragment: Fragment, token: int, function: int | None = None) -> RawLaunch | None:
+    """The launch, in `function`, whose `<<<` is at `token`; None where it is none."""
     callee = callee_before(fragment, token)
     end = _config_end(fragment, token + 3)
     if callee is None or end is None:
@@ -99,6 +99,7 @@ def chevron_launch(fragment: Fragment, token: int) -> RawLaunch | None:
         config_span=Span(token, end),
         arguments=() if closing is None else fragment.expressions(opening + 1, closing),
         statement=statement_around(fragment, callee.start, end if closing is None else closing + 1),
+        function=function,
     )
 
 
@@ -119,9 +120,9 @@ def _config_end(fragment: Fragment, position: int) -> int | None:
         position = closing + 1
 
 
-def call_at(fragment: Fragment, name: Span) -> RawCall | None:
-    """The call of the function whose name stands at `name`; None where it is declared there,
-    or only named."""
+def call_at(fragment: Fragment, name: Span, function: int | None = None) -> RawCall | None:
+    """The call, in `function`, of what is named at `name`; None where it is declared there, or
+    only named."""
     code = fragment.code
     opening = skip_blanks(code, name.end, fragment.end)
     if opening < fragment.end and code[opening] == 0x3C:
@@ -138,6 +139,7 @@ def call_at(fragment: Fragment, name: Span) -> RawCall | None:
         arguments=fragment.expressions(opening + 1, closing),
         arguments_span=Span(opening + 1, closing),
         statement=statement_around(fragment, name.start, closing + 1),
+        function=function,
     )
 
 

@@ -45,6 +45,8 @@ class Facts:
     launches: list[RawLaunch] = field(default_factory=list)
     calls: list[RawCall] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    """The offsets of `functions`."""
     constants: list[Constant] = field(default_factory=list)
     constant_places: list[int] = field(default_factory=list)
     """The offsets of `constants`."""
@@ -53,7 +55,7 @@ class Facts:
 
     def function_at(self, offset: int) -> int | None:
         """Index of the innermost function around an offset."""
-        index = bisect_right(self.functions, offset, key=_start) - 1
+        index = bisect_right(self.starts, offset) - 1
         for candidate in range(index, max(index - 8, -1), -1):
             if offset < self.functions[candidate].span.end:
                 return candidate
@@ -68,10 +70,6 @@ class Facts:
 def place(fact: Any) -> int:
     """The offset that facts of one kind are sorted by."""
     return cast(Span, getattr(fact, "name_span", None) or fact.span).start
-
-
-def _start(function: Function) -> int:
-    return function.span.start
 
 
 class Reader:
@@ -122,6 +120,7 @@ class Reader:
             if function is not None:
                 functions.append(function)
         functions.sort(key=lambda function: function.span)
+        self.facts.starts = [function.span.start for function in functions]
 
     def function_of(self, block: Block) -> Function | None:
         plain, base = self.scan.heads.get(block.opening, (None, 0))
@@ -273,21 +272,20 @@ class Reader:
 
     def read_launches(self, start: int, end: int) -> None:
         for token in islice(launches.chevrons(self.code, start, end), MOST_FACTS):
-            read = launches.chevron_launch
-            for launch in self.around.variants(token, read, _launch_extent):
-                self.facts.launches.append(replace(launch, function=self.function_at(token)))
+            read = partial(launches.chevron_launch, function=self.function_at(token))
+            self.facts.launches.extend(self.around.variants(token, read, _launch_extent))
 
     def read_calls(self, start: int, end: int) -> None:
         for name in launches.api_names(self.code, start, end)[:MOST_FACTS]:
+            function = self.function_at(name.start)
             read: Callable[[Fragment, int], RawCall | None] = partial(
-                _call_at, name.end - name.start
+                _call_at, name.end - name.start, function
             )
             for call in self.around.variants(name.start, read, lambda call: call.arguments_span):
-                placed = replace(call, function=self.function_at(name.start))
                 if call.name not in launches.LAUNCH_APIS:
-                    self.facts.calls.append(placed)
+                    self.facts.calls.append(call)
                     continue
-                launch = launches.launch_of_call(self.around.fragment(name.start), placed)
+                launch = launches.launch_of_call(self.around.fragment(name.start), call)
                 if launch is not None:
                     self.facts.launches.append(launch)
 
@@ -301,15 +299,13 @@ class Reader:
             )
 
     def read_aliases(self, start: int, end: int) -> None:
+        around, aliases = self.around, self.facts.aliases
         for token in declarations.alias_tokens(self.code, start, end)[:MOST_FACTS]:
-            alias = declarations.alias_at(
-                self.around.fragment(token),
-                token,
-                self.around.scope(token),
-                self.function_at(token),
-            )
-            if alias is not None:
-                self.facts.aliases.append(alias)
+            fragment = around.fragment(token)
+            match = declarations.alias_match(fragment, token)
+            if match is not None:
+                scope, function = around.scope(token), self.function_at(token)
+                aliases.append(declarations.alias_of(fragment, token, match, scope, function))
 
 
 def macro_made_kernels(
@@ -353,8 +349,8 @@ def macro_made_kernels(
             )
 
 
-def _call_at(length: int, fragment: Fragment, offset: int) -> RawCall | None:
-    return launches.call_at(fragment, Span(offset, offset + length))
+def _call_at(length: int, function: int | None, fragment: Fragment, offset: int) -> RawCall | None:
+    return launches.call_at(fragment, Span(offset, offset + length), function)
 
 
 def _launch_extent(launch: RawLaunch) -> Span:
