@@ -22,15 +22,19 @@ _OPERATOR = re.compile(
 _MACRO_WORD = re.compile(IDENTIFIER)
 _MACRO_NAME = re.compile(rb"_*[A-Z][A-Z0-9_]+")
 
+_ANGLES = rb"<[^<>;{}()\[\]\-]*(?:<[^<>;{}()\[\]\-]*>[^<>;{}()\[\]\-]*)*>"
 _PLAIN = re.compile(
-    rb"\s*(?!\s)(?:(template)\s*<([^<>;{}()\[\]\-]*)>(?!=)\s*(?!\s))?"
-    rb"([\w\s*&$\x80-\xff]*(?:::(?!\s*[*&])[\w\s*&$\x80-\xff]*)*)"
-    rb"(?<![\w$\x80-\xff])(" + IDENTIFIER + rb")\s*"
+    rb"\s*(?!\s)(?:(?:public|private|protected)\s*:(?!:)\s*(?!\s))?"
+    rb"(?:(template)\s*(" + _ANGLES + rb")(?!=)\s*(?!\s))?"
+    rb"([\w\s*&$\x80-\xff]*(?:(?:::(?!\s*[*&])|" + _ANGLES + rb")[\w\s*&$\x80-\xff]*)*)"
+    rb"(?<![\w$\x80-\xff])(~?" + IDENTIFIER + rb"|operator\s*\(\s*\))\s*"
     rb"\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*"
     rb"(?:(?:const|noexcept|override|final|volatile)\s*)*(?::(?!:)[^={}]*[^={},\s]\s*)?\Z"
 )
 """The usual form: `template<…> words name(…) qualifiers : initialisers`."""
-_QUALIFIED = re.compile(rb"((?:" + IDENTIFIER + rb"\s*::\s*)+)\Z")
+_QUALIFIER = rb"(" + IDENTIFIER + rb")\s*(?:" + _ANGLES + rb"\s*)?::\s*"
+_QUALIFIED = re.compile(rb"(?:" + _QUALIFIER + rb")+\Z")
+_EACH_QUALIFIER = re.compile(_QUALIFIER)
 
 ATTRIBUTES = frozenset(
     (
@@ -71,7 +75,8 @@ _NOT_PLAIN = frozenset(
     )
 )
 Plain = re.Match[bytes]
-"""Groups: `template`, its parameters, what stands before the name, the name, the parameters."""
+"""Groups: `template`, its parameters in angles, what stands before the name, the name, its own
+parameters."""
 
 
 @dataclass(slots=True)
@@ -141,6 +146,8 @@ class _Walk:
         after_group, self.after_group = self.after_group, False
         if token == b"::":
             self.after_scope = True
+            return position
+        if token == b"~":  # a destructor's
             return position
         if token == b"(":
             return self.take_group(offset, after_group)
@@ -231,7 +238,7 @@ class _Walk:
 def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = frozenset()) -> Head:
     """Reads the head `code[start:end]` of a function; `aliases` stand for `__global__`."""
     plain = plain_head(code, start, end)
-    if plain is not None and plain[4] not in aliases:
+    if plain is not None and plain[4] not in aliases and b"<" not in plain[3]:
         return _of_plain(plain, aliases)
     walk = _Walk(code, start, end, aliases)
     head = walk.head
@@ -269,7 +276,7 @@ def plain_head(code: bytes, start: int, end: int) -> Plain | None:
 def qualifiers(before: bytes) -> tuple[str, ...]:
     """The namespaces and classes that stand in front of a name, given all in front of it."""
     match = _QUALIFIED.search(before) if b"::" in before else None
-    names = () if match is None else re.findall(IDENTIFIER, match[1])
+    names = () if match is None else _EACH_QUALIFIER.findall(match[0])
     return tuple([name.decode("utf-8", "replace") for name in names])
 
 
@@ -280,7 +287,7 @@ def _of_plain(match: Plain, aliases: frozenset[bytes]) -> Head:
     head = Head(first, first)
     if match[1] is not None:
         head.is_template = True
-        head.angles.append(Span(*match.span(2)))
+        head.angles.append(Span(match.start(2) + 1, match.end(2) - 1))
     name, arguments = Span(*match.span(4)), Span(*match.span(5))
     head.declarator = Candidate(name, qualifiers(before), None, arguments)
     head.words = set(before.split())

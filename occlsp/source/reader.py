@@ -133,7 +133,7 @@ class Reader:
                 plain[4],
                 Span(base + plain.start(5), base + plain.end(5)),
                 plain[5],
-                () if plain[1] is None else (plain[2],),
+                () if plain[1] is None else (plain[2][1:-1],),
                 b"const" in before and not _CONSTEXPR.isdisjoint(before.split()),
             )
         code, base = self.around.branch(block.declaration, block.opening)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from occlsp.source.parse import parse
 from occlsp.source.uses import find_calls
 
@@ -31,6 +33,36 @@ def test_functions_with_parameters_defaults_and_template_heads() -> None:
     assert constructor.qualified_name == "C::C"
     assert syntax.text[slice(*constructor.body)] == b"{ }"
     assert less.name == "operator<"
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("void f()", "f"),
+        ("struct S f()", "f"),
+        ("N::Inner<int> N::f(int a)", "N::f"),
+        ("Table<Pair<int, T>> Table<Pair<int, T> >::find(T key)", "Table::find"),
+        ("template <template <class> class B, class T> B<T> A<B>::f() const", "A::f"),
+        ("template <class T> template <class U> void A<T>::f(U u)", "A::f"),
+        ("A<T>::~A()", "A::~A"),
+        ("A::~A() noexcept(true)", "A::~A"),
+        ("T A<T>::operator () (int i)", "A::operator ()"),
+        ("bool operator<(A a)", "operator<"),
+        ("MACRO(4) void f(int (*g)(int))", "f"),
+        ("__global__ void __launch_bounds__(256) f(int* p)", "f"),
+        ("C::C(int a) : x(a), y{a}, z(a)", "C::C"),
+    ],
+)
+def test_a_function_is_what_its_head_names(head: str, name: str) -> None:
+    source = f"int before;\n{head} {{ }}\nint after;".encode()
+    functions = parse(source).functions
+    assert [function.qualified_name for function in functions] == [name]
+    assert source[slice(*functions[0].span)].decode() == f"{head} {{ }}"
+
+
+def test_a_label_is_no_part_of_the_function_behind_it() -> None:
+    (function,) = parse(b"class C { public: void f(int a) { } };").functions
+    assert (function.qualified_name, function.span.start) == ("C::f", 18)
 
 
 def test_a_constant_behind_macros_without_semicolons() -> None:
