@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from occlsp.source.lexer import Token, matching, spelled, split_arguments
 from occlsp.source.record import record
@@ -79,8 +80,13 @@ class Declaration:
     is_function_pointer: bool = False
 
 
-def declarations(tokens: Sequence[Token]) -> list[Declaration] | None:
+def declarations(tokens: Sequence[Token]) -> tuple[Declaration, ...] | None:
     """The variables that a statement declares; None where it is no declaration."""
+    return _declarations(tuple(tokens))
+
+
+@lru_cache(maxsize=8192)
+def _declarations(tokens: tuple[Token, ...]) -> tuple[Declaration, ...] | None:
     index = 0
     prefix: list[Token] = []
     while index < len(tokens) and tokens[index].text in SPECIFIERS:
@@ -96,9 +102,9 @@ def declarations(tokens: Sequence[Token]) -> list[Declaration] | None:
     for position, part in enumerate(_declarators(tokens[index:])):
         declared = _declarator(part, base)
         if declared is None:
-            return None if position == 0 else found
+            return None if position == 0 else tuple(found)
         found.extend(declared)
-    return found or None
+    return tuple(found) or None
 
 
 def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -248,6 +254,11 @@ class Assignment:
 
 def assignment(tokens: Sequence[Token]) -> Assignment | None:
     """The assignment that a statement is; None where it is none."""
+    return _assignment(tuple(tokens))
+
+
+@lru_cache(maxsize=8192)
+def _assignment(tokens: tuple[Token, ...]) -> Assignment | None:
     depth = 0
     for index, token in enumerate(tokens):
         if token.kind != "op":

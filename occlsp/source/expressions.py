@@ -159,15 +159,16 @@ _PRECEDENCE = {
 
 def parse(source: str | list[Token] | tuple[Token, ...]) -> Node:
     """The expression in a text or in tokens."""
-    return _parse_text(source) if isinstance(source, str) else _parse(source)
+    return _parse_text(source) if isinstance(source, str) else _parse(tuple(source))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _parse_text(text: str) -> Node:
     return _parse(tokenize(text))
 
 
-def _parse(tokens: list[Token] | tuple[Token, ...]) -> Node:
+@lru_cache(maxsize=8192)
+def _parse(tokens: tuple[Token, ...]) -> Node:
     if not tokens:
         return Opaque("empty")
     if len(tokens) > MAX_EXPRESSION:
