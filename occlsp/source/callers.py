@@ -11,10 +11,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from occlsp.source.affected import function_head, words_in
-from occlsp.source.bodies import readable
+from occlsp.source.affected import function_head
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
+from occlsp.source.deciding import (
+    MAX_BODY,
+    Deciding,
+    Names,
+    asked_arguments,
+    asked_names,
+    body_text,
+    called_in,
+)
 from occlsp.source.flow import Interpreter
 from occlsp.source.fragment import words
 from occlsp.source.instances import NOT_KNOWN, Types, closed
@@ -43,14 +51,11 @@ from occlsp.source.view import kernel_bindings, scope_names
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
 MAX_CALLS = 64
-MAX_BODY = 100_000
-"""Bytes of a body that calls are evaluated in: nobody writes it longer, but a brace that is not
-closed yet makes one of all that follows."""
 
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_WORD_BYTES = re.compile(rb"\b[A-Za-z_]\w*")
+Mains = dict[tuple[str, int, str], dict[int, Call] | None]
+"""Calls by the file, the function that they are in, and the name that was asked for."""
 _NOT_ASKED = unknown("it decides nothing")
 _INTERNAL = re.compile(rb"\bstatic\b")
 
@@ -64,35 +69,18 @@ class Elsewhere(NamedTuple):
     origin: Callable[[], Origin | None]
 
 
-class Names:
-    """The functions of one file by name, and what of its text says something of them."""
-
-    def __init__(self, origin: Origin) -> None:
-        syntax = origin.syntax
-        self.functions: dict[str, list[Function]] = {}
-        for function in syntax.functions:
-            self.functions.setdefault(function.name, []).append(function)
-        indexes = {launch.function for launch in syntax.launches}
-        indexes.update(call.function for call in syntax.calls)
-        self.launching = frozenset(syntax.functions[i].name for i in indexes if i is not None)
-        """Functions whose callers may be asked for: those that launch something."""
-        self.in_macros: set[str] = set()
-        """Words of the bodies of its macros."""
-        for define in syntax.defines:
-            self.in_macros.update(_WORD.findall(define.body.text))
-
-
 @dataclass
 class Callers:
     """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name."""
 
     elsewhere: Callable[[str], Sequence[Elsewhere] | None]
     reuse: Reuse | None = None
+    mains: Mains = field(default_factory=dict)
+    """The calls in `main` of other files: the same whichever file asks for its functions'."""
     uncalled: set[tuple[str, int]] = field(default_factory=set)
     """Functions that all of what may call them is in view of, and nothing does."""
-    deciding: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    """The names that decide what a function launches, by its file and name: arguments of
-    other names are not evaluated. Without an entry, all are."""
+    deciding: Deciding = field(default_factory=Deciding)
+    """The parameters that decide what functions launch: arguments for others are not evaluated."""
     active: set[tuple[str, int]] = field(default_factory=set)
     evaluations: dict[tuple[str, int, str], dict[int, Call] | None] = field(default_factory=dict)
     by_file: dict[str, Names] = field(default_factory=dict)
@@ -244,18 +232,20 @@ class Callers:
         # it is followed once for all of them.
         together = names.launching if reuse is not None else frozenset(names.functions)
         key = (origin.path, index, "" if name in together else name)
-        if key not in self.evaluations:
+        is_main = reuse is None and origin.syntax.functions[index].name == "main"
+        evaluations = self.mains if is_main else self.evaluations
+        if key not in evaluations:
             wanted = together if name in together else names.launching | {name}
             wanted |= callables(origin.syntax.functions[index])
             given = self.bindings(origin, index)
             kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None
             if kept is None:
                 kept = self.read_calls(origin, index, wanted, given)
-            self.evaluations[key] = kept.calls
+            evaluations[key] = kept.calls
             if reuse is not None:
                 span = origin.syntax.functions[index].span
                 reuse.memory.calls.setdefault(span, []).append(kept)
-        return self.evaluations[key]
+        return evaluations[key]
 
     def known_calls(
         self, origin: Origin, index: int, wanted: frozenset[str], given: Given | None
@@ -280,14 +270,11 @@ class Callers:
         sites: list[Site] = []
         asked: dict[int, list[bool]] = {}
         decides: dict[str, tuple[bool, ...] | None] = {}
-        for match in _WORD_BYTES.finditer(syntax.code, *function.body):
-            callee = match.group().decode()
-            site = read_site(syntax.code, *match.span(), origin.view) if callee in wanted else None
+        for start, end, callee in called_in(origin, function, wanted):
+            site = read_site(syntax.code, start, end, origin.view)
             if site is not None:
                 decides[callee] = parameters = self.decides(origin, callee)
-                count = len(site.arguments)
-                every = (True,) * count
-                asked[site.start] = [*(every if parameters is None else parameters), *every][:count]
+                asked[site.start] = asked_arguments(site, parameters)
                 sites.append(site)
         head = function_head(function)
         calls, names = self.followed(origin, function, sites, asked, given)
@@ -298,21 +285,7 @@ class Callers:
 
     def decides(self, origin: Origin, name: str) -> tuple[bool, ...] | None:
         """Which parameters of a function may decide a launch; None: any may."""
-        names = self.deciding.get((origin.path, name))
-        functions = self.names(origin).functions.get(name, ())
-        if names is None or len(functions) != 1 or self.passes_on(origin, functions[0]):
-            return None
-        return tuple([p.name is None or p.name in names for p in functions[0].parameters])
-
-    def passes_on(self, origin: Origin, function: Function) -> bool:
-        """Whether a function's parameters may decide what others launch, which it calls."""
-        others = self.names(origin).launching - {function.name}
-        return not others.isdisjoint(words_in(origin.syntax.code, function.body))
-
-    def followed_names(self, origin: Origin, function: Function, names: set[str]) -> None:
-        """Takes in which names decide what a function launches."""
-        key = (origin.path, function.name)
-        self.deciding[key] = self.deciding.get(key, frozenset()) | names
+        return self.deciding.parameters(origin, self.names(origin), name)
 
     def instantiation(self, origin: Origin, offset: int, site: Site | None) -> Call | None:
         """`template void f<64>(…);` says what one instantiation is, as a table of them does."""
@@ -338,8 +311,7 @@ class Callers:
         if function.body.end - function.body.start > MAX_BODY:
             return None, set()
         base = function.body.start + 1
-        raw = origin.syntax.masked[base : max(base, function.body.end - 1)].decode("latin-1")
-        text = readable(raw, origin.path, base, origin.view.macros)
+        text = body_text(origin, function)
         template, values = given or ({**kernel_bindings(function.template_parameters)}, {})
         parameters = {}
         for parameter in function.parameters:
@@ -349,14 +321,6 @@ class Callers:
                     value = parameter_value(function, parameter.name, parameter.type, origin.path)
                 parameters[parameter.name] = (parameter.type, value)
         events = {site.start - base: site for site in sites}
-        names: set[str] = set()
-        for site in sites:
-            texts = [
-                one.text
-                for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
-                if is_asked
-            ]
-            names.update(_WORD.findall(" ".join((*texts, *site.template))))
         found: dict[int, Call] = {}
         own = {p.name for p in function.template_parameters if p.name}
 
@@ -376,7 +340,7 @@ class Callers:
             template,
             parameters,
             list(events),
-            names,
+            asked_names(sites, asked),
             handle,
         )
         interpreter.run()

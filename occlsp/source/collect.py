@@ -186,7 +186,7 @@ class Collector:
             if items:
                 text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
                 inner = set().union(*(_names(item) for item in items))
-                relevance = Relevance(text, (), self.origin.view.assigns_argument)
+                relevance = Relevance(text, (), self.origin.view.assigning)
                 relevance.add(inner)
                 names |= relevance.names
         return names

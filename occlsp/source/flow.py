@@ -83,7 +83,7 @@ class Interpreter(Variables):
             self.events,
             self.names,
             self.known_names(),
-            self.view.assigns_argument,
+            self.view.assigning,
             until,
         )
         self.names = self.slice.names

@@ -108,7 +108,7 @@ class Reading:
             if index is not None:
                 read[index] = self.function(index, launches, calls, inside.get(index, []))
                 function = self.syntax.functions[index]
-                callers.followed_names(self.origin, function, read[index].bare.names)
+                callers.deciding.take(self.origin, function, read[index].bare.names)
         for index, launches, calls in groups:
             if index is None:
                 found.add(function_facts(self.origin, None, launches, calls, no_callers))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from occlsp.source.view import Callable_, View, base_names, parts, scope_names
+from occlsp.source.view import Callable_, View, parts, scope_names
 
 MAX_BASES = 8
 
@@ -57,7 +58,7 @@ def _inherited(view: View, found: list[Declared], current: str) -> list[Declared
         clause = view.bases.get(current)
         if clause is None:
             return []
-        for base in base_names(clause):
+        for base in _base_names(clause):
             named_parts = parts(base)
             if not named_parts:
                 continue
@@ -73,3 +74,16 @@ def _scope_of(item: Any) -> tuple[str, ...]:
         return scope_names(item.function.qualified_name)[:-1]
     scope: tuple[str, ...] = item.scope
     return scope if all(scope) else tuple(filter(None, scope))
+
+
+def _base_names(clause: str) -> Iterator[str]:
+    """The classes that a base clause names."""
+    depth = 0
+    current = ""
+    for char in clause + ",":
+        if char == "," and depth == 0:
+            yield re.sub(r"\b(?:public|protected|private|virtual|typename)\b", "", current).strip()
+            current = ""
+            continue
+        depth += (char == "<") - (char == ">")
+        current += char

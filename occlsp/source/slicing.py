@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from occlsp.source import statements as st
@@ -24,14 +24,14 @@ class Slice:
         events: Sequence[int],
         names: Iterable[str],
         parameters: Collection[str],
-        assigns: Callable[[str], bool],
+        assigning: frozenset[str],
         until: int,
     ) -> None:
         self.events = events
         self.until = until
         """What stands behind decides nothing that is asked for."""
         self.ends = _ends(text)
-        self.relevance = Relevance(text, parameters, assigns, until)
+        self.relevance = Relevance(text, parameters, assigning, until)
         self.relevance.add(names)
         self.names = self.relevance.names
         self.positions = self.relevance.positions

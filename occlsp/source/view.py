@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -14,7 +14,7 @@ from occlsp.source.fragment import written
 from occlsp.source.lexer import tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import assigns_parameter
+from occlsp.source.relevance import assigning_macros
 from occlsp.source.syntax import (
     Condition,
     Constant,
@@ -71,6 +71,7 @@ class FileIndex:
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
+    _assigning: frozenset[str] | None = None
 
     def macros_naming(self, word: str) -> Collection[str]:
         """The macros of this file whose bodies name a word."""
@@ -81,6 +82,13 @@ class FileIndex:
                     for other in _NAME.findall(define.body.text):
                         self._naming.setdefault(other, set()).add(name)
         return self._naming.get(word, ())
+
+    def assigning(self) -> frozenset[str]:
+        """The macros of this file that give what they are handed a value."""
+        if self._assigning is None:
+            items = (item for defines in self.defines.values() for item in defines)
+            self._assigning = assigning_macros(items)
+        return self._assigning
 
     def exports(self) -> bytes:
         """Digest of what others see of this file: changed when their facts may change."""
@@ -214,13 +222,10 @@ class View:
         """The definitions of a macro in view, whether they are active or not."""
         return self._names.definitions(name)
 
-    def assigns_argument(self, name: str) -> bool:
-        """Whether a macro of this name gives what it is handed a value."""
-        return any(
-            assigns_parameter(item.define.parameters, item.define.body.text)
-            for item in self.defines(name)
-            if item.define.parameters
-        )
+    @cached_property
+    def assigning(self) -> frozenset[str]:
+        """The macros that give what they are handed a value."""
+        return frozenset().union(*(index.assigning() for index in self.indexes))
 
     def constants(self, name: str) -> list[tuple[str, Constant]]:
         """Constants and enumerators of this name that some branch of `#if` declares."""
@@ -311,19 +316,6 @@ def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
 def scope_names(qualified: str) -> tuple[str, ...]:
     """The namespaces, classes and name of a qualified name, anonymous namespaces left out."""
     return tuple(part for part, _ in parts(qualified.replace("(anonymous namespace)", "")))
-
-
-def base_names(clause: str) -> Iterator[str]:
-    """The classes that a base clause names."""
-    depth = 0
-    current = ""
-    for char in clause + ",":
-        if char == "," and depth == 0:
-            yield re.sub(r"\b(?:public|protected|private|virtual|typename)\b", "", current).strip()
-            current = ""
-            continue
-        depth += (char == "<") - (char == ">")
-        current += char
 
 
 def only_return(body: str) -> str | None:

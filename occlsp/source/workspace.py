@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from occlsp.source import kernel_facts as heads
-from occlsp.source.callers import UNITS, Callers, Elsewhere
+from occlsp.source.callers import UNITS, Callers, Elsewhere, Mains
 from occlsp.source.collect import Origin
 from occlsp.source.entries import (
     Entry,
@@ -58,6 +58,7 @@ class Workspace(Files):
         super().__init__(root, include_dirs, defines, reader, known)
         self._world = (-1, b"")
         self._outsides: dict[str, Outside] = {}
+        self._mains: tuple[int, Mains] = (-1, {})
         self._asking: set[str] = set()
         self._borrowed: list[str] = []
         """Files whose texts were read again for another's sake."""
@@ -163,7 +164,9 @@ class Workspace(Files):
         environment = self._environment(path) + self._around(path)
         before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
-        local = local_facts(path, syntax, view, Callers(self._calling, reuse), reuse)
+        local = local_facts(
+            path, syntax, view, Callers(self._calling, reuse, self._calls_of_mains()), reuse
+        )
         reuse.memory.kernel_names.update(names.answers)
         if file.is_open:
             reuse.memory.declared.prepare()
@@ -208,6 +211,12 @@ class Workspace(Files):
         if len(calling) > MAX_CALLING:
             return None
         return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
+
+    def _calls_of_mains(self) -> Mains:
+        """The calls in `main` of files, as far as they were asked for with all as it is now."""
+        if self._mains[0] != self._version:
+            self._mains = (self._version, {})
+        return self._mains[1]
 
     def _origin(self, path: str) -> Origin | None:
         self._borrowed.append(path)
@@ -295,7 +304,16 @@ class Workspace(Files):
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("_views", "_closures", "_resolver", "_known", "_outsides", "_including")
+            if k
+            not in (
+                "_views",
+                "_closures",
+                "_resolver",
+                "_known",
+                "_outsides",
+                "_including",
+                "_mains",
+            )
         }
         state["_findable"] = self._resolver.known()
         state["_files"] = {
@@ -314,5 +332,6 @@ class Workspace(Files):
         self._closures = {}
         self._including = ((-1, -1), {})
         self._outsides = {}
+        self._mains = (-1, {})
         self._resolver = self._new_resolver()
         self.add_known(findable)

@@ -1,0 +1,173 @@
+"""Which parameters of a file's functions decide what is launched: other arguments tell nothing.
+
+Those do whose names decide the launches of the function itself, or an argument of the same kind
+in its calls of other functions that launch something, by way of others again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from occlsp.source import statements as st
+from occlsp.source.bodies import readable
+from occlsp.source.collect import Origin
+from occlsp.source.fragment import words
+from occlsp.source.passing import callables
+from occlsp.source.relevance import last_that_counts
+from occlsp.source.sites import Site, read_site
+from occlsp.source.slicing import Slice
+from occlsp.source.syntax import Function
+from occlsp.source.view import View
+
+MAX_BODY = 100_000
+"""Bytes of a body that calls are evaluated in: nobody writes it longer, but a brace that is not
+closed yet makes one of all that follows."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD_BYTES = re.compile(rb"\b[A-Za-z_]\w*")
+
+
+class Names:
+    """The functions of one file by name, and what of its text says something of them."""
+
+    def __init__(self, origin: Origin) -> None:
+        syntax = origin.syntax
+        self.functions: dict[str, list[Function]] = {}
+        for function in syntax.functions:
+            self.functions.setdefault(function.name, []).append(function)
+        indexes = {launch.function for launch in syntax.launches}
+        indexes.update(call.function for call in syntax.calls)
+        self.launching = frozenset(syntax.functions[i].name for i in indexes if i is not None)
+        """Functions whose callers may be asked for: those that launch something."""
+        self.in_macros: set[str] = set()
+        """Words of the bodies of its macros."""
+        for define in syntax.defines:
+            self.in_macros.update(_WORD.findall(define.body.text))
+        self._reaching: frozenset[str] | None = None
+
+    def reaching(self, origin: Origin) -> frozenset[str]:
+        """Functions that launch something, or name one that does, by way of others too."""
+        if self._reaching is None:
+            syntax = origin.syntax
+            kernels = {kernel.body for kernel in syntax.kernels}
+            found = set(self.launching)
+            pending = list(found)
+            while pending:
+                for start in words(syntax.code, pending.pop().encode()):
+                    index = syntax.function_at(start)
+                    inside = None if index is None else syntax.functions[index]
+                    if inside is None or inside.body in kernels or start < inside.body.start:
+                        continue
+                    if inside.name not in found:
+                        found.add(inside.name)
+                        pending.append(inside.name)
+            self._reaching = frozenset(found)
+        return self._reaching
+
+
+class Deciding:
+    """The names of one file's functions that decide launches; of others nothing is known."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, str], frozenset[str]] = {}
+        self._all: dict[tuple[str, int], frozenset[str] | None] = {}
+
+    def take(self, origin: Origin, function: Function, names: set[str]) -> None:
+        """Takes in which names decide what a function launches by itself."""
+        key = (origin.path, function.name)
+        self._own[key] = self._own.get(key, frozenset()) | names
+
+    def parameters(self, origin: Origin, names: Names, name: str) -> tuple[bool, ...] | None:
+        """Which parameters of a function may decide a launch; None: any may."""
+        functions = names.functions.get(name, ())
+        if len(functions) != 1:
+            return None
+        found = self._names(origin, names, functions[0])
+        if found is None:
+            return None
+        return tuple([p.name is None or p.name in found for p in functions[0].parameters])
+
+    def _names(self, origin: Origin, names: Names, function: Function) -> frozenset[str] | None:
+        """The names in a function's body that decide launches; None where that is not known."""
+        if not any(path == origin.path for path, _ in self._own):
+            return None
+        key = (origin.path, function.body.start)
+        if key not in self._all:
+            self._all[key] = None  # a function that comes to call itself
+            self._all[key] = self._read(origin, names, function)
+        return self._all[key]
+
+    def _read(self, origin: Origin, names: Names, function: Function) -> frozenset[str] | None:
+        own = self._own.get((origin.path, function.name))
+        if own is None and function.name in names.launching:
+            return None
+        sites: list[Site] = []
+        asked: dict[int, list[bool]] = {}
+        for start, end, callee in called_in(origin, function, names.reaching(origin)):
+            site = read_site(origin.syntax.code, start, end, origin.view)
+            decides = None if callee == function.name else self.parameters(origin, names, callee)
+            if site is None or decides is None:
+                return None
+            sites.append(site)
+            asked[start] = asked_arguments(site, decides)
+        if callables(function) or function.body.end - function.body.start > MAX_BODY:
+            return None
+        found = own or frozenset()
+        return found | self._passed(origin, function, sites, asked) if sites else found
+
+    def _passed(
+        self,
+        origin: Origin,
+        function: Function,
+        sites: Sequence[Site],
+        asked: dict[int, list[bool]],
+    ) -> frozenset[str]:
+        """The names that decide what a function hands on."""
+        text = body_text(origin, function)
+        base = function.body.start + 1
+        events = sorted(site.start - base for site in sites)
+        parameters = {p.name for p in function.parameters if p.name}
+        until = last_that_counts(text, events[-1])
+        wanted = asked_names(sites, asked)
+        view: View = origin.view
+        found = Slice(text, events, wanted, parameters, view.assigning, until)
+        try:
+            found.ask(st.read(text))
+        except (st.Unreadable, RecursionError):
+            return frozenset(parameters)
+        return frozenset(found.names)
+
+
+def called_in(
+    origin: Origin, function: Function, wanted: Iterable[str]
+) -> Iterable[tuple[int, int, str]]:
+    """Where a function's body names some others."""
+    wanted = frozenset(wanted)
+    for match in _WORD_BYTES.finditer(origin.syntax.code, *function.body):
+        callee = match.group().decode()
+        if callee in wanted:
+            yield *match.span(), callee
+
+
+def asked_arguments(site: Site, decides: Sequence[bool] | None) -> list[bool]:
+    """Which of a call's arguments may decide a launch."""
+    every = [True] * len(site.arguments)
+    return every if decides is None else [*decides, *every][: len(every)]
+
+
+def asked_names(sites: Sequence[Site], asked: dict[int, list[bool]]) -> set[str]:
+    """The names that decide what calls give, as far as that is asked for."""
+    names: set[str] = set()
+    for site in sites:
+        texts = [
+            one.text for one, is_ in zip(site.arguments, asked[site.start], strict=True) if is_
+        ]
+        names.update(_WORD.findall(" ".join((*texts, *site.template))))
+    return names
+
+
+def body_text(origin: Origin, function: Function) -> str:
+    """A function's body without its braces, its `#if` branches decided."""
+    base = function.body.start + 1
+    raw = origin.syntax.masked[base : max(base, function.body.end - 1)].decode("latin-1")
+    return readable(raw, origin.path, base, origin.view.macros)

@@ -1,0 +1,337 @@
+"""The statements of a body around its names: roughly read, each only where it is asked for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from occlsp.source.effects import NO_TYPE, SPECIFIERS
+from occlsp.source.type_syntax import BUILTIN_WORDS
+
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_SHORT = re.compile(r"\b[A-Za-z_]\w?\b")
+_SET = re.compile(
+    r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+)
+"""A name that is given a value."""
+_FLAG = re.compile(r"\w+\s*=\s*(?:true|false|-?\d+)\s*[;,]")
+"""One that is given a literal."""
+_DECLARATOR_END = re.compile(r"\s*(?:[({\[;,:)\]]|\Z)")
+_BOUNDS = re.compile(r"[;{}]")
+_BRACKETS = re.compile(r"[()]")
+_SEPARATORS = re.compile(r"[()\[\]{},]")
+_CONTROL = re.compile(r"\b(?:if|while|for|switch|case)\b|[\x01\x02\x03]")
+_ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
+_SHARES = re.compile(r"(?<!&)&\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|\[[&=]|[\x01\x02\x03]")
+"""A reference that is declared, a lambda that captures, or branches of which any may be active."""
+_TIED = re.compile(r"\bauto\s*&*\s*\[")
+_DEVICE = ("device", "arch", "computecap", "compute_cap", "propert", "occupancy", "sm_", "cc_")
+_DEVICE_LAST = ("_sm", "_cc")
+_CALL = re.compile(r"\w*\s*\(")
+_CALL_NOW = re.compile(r"\s*\(")
+MOST = 4000
+"""Characters: no more of a statement is looked at."""
+_NO_VARIABLES = (
+    NO_TYPE
+    | SPECIFIERS
+    | BUILTIN_WORDS
+    | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
+)
+
+
+class Sentence(NamedTuple):
+    """A statement, roughly: from a semicolon or brace to the next."""
+
+    start: int
+    end: int
+    decides: bool
+    """Whether all of it may bear on what any of its names are."""
+
+
+class Sentences:
+    """The statements of a body around its names, each looked at once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
+        self.known: dict[int, Sentence] = {}
+        self.heads: dict[int, int] = {}
+        self.commas: dict[int, list[int]] = {}
+        self.places: dict[str, list[int]] = {}
+        self.variables: dict[str, bool] = {}
+        self.flags: dict[str, bool] = {}
+        self.last_sets: dict[tuple[int, int], int] = {}
+        self.calls: dict[frozenset[str], list[int]] = {}
+
+    @cached_property
+    def short(self) -> dict[str, list[int]]:
+        """Where names of one and two letters stand: looking for each costs more."""
+        found: dict[str, list[int]] = {}
+        for match in _SHORT.finditer(self.text):
+            found.setdefault(match.group(), []).append(match.start())
+        return found
+
+    def places_of(self, name: str) -> list[int]:
+        """Where a name stands."""
+        if len(name) < 3:
+            return self.short.get(name, [])
+        found = self.places.get(name)
+        if found is None:
+            found = self.places[name] = _places(self.text, name)
+        return found
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name may be a variable of the body's own."""
+        found = self.variables.get(name)
+        if found is None:
+            found = name not in _NO_VARIABLES and any(
+                self.is_made(place, place + len(name)) for place in self.places_of(name)
+            )
+            self.variables[name] = found
+        return found
+
+    def is_made(self, start: int, end: int) -> bool:
+        """Whether the name that stands there is set, stepped or declared, captured or tied."""
+        text = self.text
+        before = text[max(0, start - 40) : start]
+        bare = before.rstrip()
+        if bare.endswith(("++", "--")):
+            return True
+        last = bare[-1:]
+        is_typed = last and (last in "*&>,[" or (len(bare) < len(before) and _is_word(last)))
+        if is_typed and _DECLARATOR_END.match(text, end) is not None:
+            return True
+        return _SET.match(text, start) is not None
+
+    def is_flag(self, name: str) -> bool:
+        """Whether nothing but literals sets a variable."""
+        found = self.flags.get(name)
+        if found is None:
+            text = self.text
+            sets = [place for place in self.places_of(name) if _SET.match(text, place)]
+            found = bool(sets) and all(_FLAG.match(text, place) for place in sets)
+            self.flags[name] = found
+        return found
+
+    def at(self, position: int) -> Sentence:
+        """The statement around a position; the head alone of one that guards a block."""
+        index = bisect_right(self.bounds, position)
+        start = self.bounds[index - 1] + 1 if index else 0
+        head = self.heads.get(start)
+        if head is None:
+            head = self.heads[start] = self._head_end(start, index)
+        if head and position >= head:
+            start = head
+        found = self.known.get(start)
+        if found is None or not start <= position < found.end:
+            found = self._read(start, position, index)
+            if position < head < found.end:
+                found = Sentence(start, head, found.decides)
+            self.known.setdefault(start, found)
+        return found
+
+    def _head_end(self, start: int, index: int) -> int:
+        """Behind the head of a loop that ends in a piece of text: `++i) a[i] = 0`; 0 for none."""
+        text = self.text
+        end = self.bounds[index] if index < len(self.bounds) else len(text)
+        if text[start - 1 : start] != ";" or text.count(")", start, end) <= text.count(
+            "(", start, end
+        ):
+            return 0
+        depth = 0
+        for match in _BRACKETS.finditer(text, start, end):
+            depth += 1 if match.group() == "(" else -1
+            if depth < 0:
+                return match.end()
+        return 0
+
+    def part(self, sentence: Sentence, position: int) -> tuple[int, int]:
+        """What of a statement is about the name that stands there: of several declarators or
+        expressions with commas between them, its own."""
+        start, end, decides = sentence
+        text = self.text
+        if decides or text.find(",", start, end) < 0:
+            return start, end
+        commas = self.commas.get(start)
+        if commas is None:
+            commas = self.commas[start] = self._separators(start, end)
+        index = bisect_right(commas, position)
+        first = commas[index - 1] + 1 if index else start
+        if not commas or _depth(text, first, position):
+            return start, end
+        return first, commas[index] if index < len(commas) else end
+
+    def _separators(self, start: int, end: int) -> list[int]:
+        """The commas of a statement that stand in no bracket."""
+        if self.text.find("<", start, end) >= 0:
+            return []  # it may hold template arguments
+        found = []
+        depth = 0
+        for match in _SEPARATORS.finditer(self.text, start, end):
+            mark = match.group()
+            if mark != ",":
+                depth += 1 if mark in "([{" else -1
+            elif depth == 0:
+                found.append(match.start())
+        return found
+
+    def around(self, position: int) -> tuple[int, int]:
+        """Between the semicolons or braces around a position."""
+        index = bisect_right(self.bounds, position)
+        start = self.bounds[index - 1] + 1 if index else 0
+        return start, self.bounds[index] if index < len(self.bounds) else len(self.text)
+
+    def _read(self, start: int, position: int, index: int) -> Sentence:
+        text = self.text
+        end = text.find(";", position)
+        end = len(text) if end < 0 else end
+        brace = self.bounds[index] if index < len(self.bounds) else end
+        is_head = brace < end and text[brace] == "{"
+        if is_head and (_CONTROL.search(text, start, brace) or _is_step(text, start, brace)):
+            end = brace  # what the condition guards is a statement of its own
+        if end - start > MOST:
+            return Sentence(start, end, decides=False)
+        return Sentence(start, end, _SHARES.search(text, start, end) is not None)
+
+    def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
+        """Whether a statement may give the name at `position` a value that others decide."""
+        text, start, behind = self.text, sentence.start, position + length
+        if text.count("[", start, position) > text.count("]", start, position):
+            # An index is not what is set or compared, but the names of a tuple's parts are set.
+            following = _ASSIGNS.search(text, behind, sentence.end)
+            if following is None:
+                return False
+            is_tied = _TIED.search(text, start, position) is not None
+            return is_tied or not text[behind : following.start()].strip()
+        if sentence.decides or _SET.match(text, position) is not None:
+            return True
+        if text.count("(", start, position) > text.count(")", start, position):
+            return False
+        if behind <= self.last_set(start, sentence.end):
+            return True
+        before = text[max(start, position - 40) : position].rstrip()
+        last = before[-1:]
+        if last == "&":
+            return not before.endswith("&&")
+        if not last or not (last.isalnum() or last in "_>*,") or before.endswith("->"):
+            return False
+        return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+
+    def last_set(self, start: int, end: int) -> int:
+        """Where the last assignment stands between two offsets; -1 for none."""
+        found = self.last_sets.get((start, end))
+        if found is None:
+            found = -1
+            if self.text.find("=", start, end) >= 0:
+                for match in _ASSIGNS.finditer(self.text, start, end):
+                    found = match.start()
+            self.last_sets[start, end] = found
+        return found
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of the text."""
+        return frozenset(_WORD.findall(self.text))
+
+    def called(self, names: frozenset[str]) -> list[int]:
+        """Where any of some names stands before a bracket."""
+        if not names:
+            return []
+        found = self.calls.get(names)
+        if found is None:
+            found = self.calls[names] = sorted(
+                place
+                for name in names & self.words
+                for place in self.places_of(name)
+                if _CALL_NOW.match(self.text, place + len(name))
+            )
+        return found
+
+    def may_change(self, start: int, end: int) -> bool:
+        """Whether a name is declared, stepped, read into, or given to a call as it is."""
+        before = self.text[max(0, start - 40) : start].rstrip()[-2:]
+        behind = self.text[end : end + 40].lstrip()[:2]
+        if before in ("++", "--", ">>") or behind in ("++", "--"):
+            return True
+        last, following = before[-1:], behind[:1]
+        if last and last in "*&":
+            return following in (")", ",", ".", "-", "[", "", ";", ":")
+        if not last or last in "(,_>" or last.isalnum():
+            return following in (")", ",", "", ";", ":") and not self.is_launched_with(start)
+        return False
+
+    def is_launched_with(self, position: int) -> bool:
+        """Whether a name is by itself an argument of a launch or in its configuration: copied."""
+        text = self.text
+        start = self.at(position).start
+        opening = text.rfind("<<<", start, position)
+        if opening < 0:
+            return False
+        closing = text.find(">>>", opening, position)
+        inside = max(opening, closing)
+        depth = text.count("(", inside, position) - text.count(")", inside, position)
+        return depth == (closing >= 0)
+
+    @cached_property
+    def answers(self) -> set[str]:
+        """The names that calls set which say what the device can do."""
+        found: set[str] = set()
+        for place in _device_calls(self.text):
+            start, end = self.at(place)[:2]
+            if end - start <= MOST:
+                for match in _WORD.finditer(self.text, start, end):
+                    if self.is_made(*match.span()) or self.is_given(match.start()):
+                        found.add(match.group())
+        return found
+
+    def is_given(self, position: int) -> bool:
+        """Whether the address of a name is taken."""
+        return self.text[max(0, position - 40) : position].rstrip().endswith("&")
+
+
+def _is_step(text: str, start: int, brace: int) -> bool:
+    """Whether the end of a loop's head stands there: `++i) {`."""
+    piece = text[start:brace].rstrip()
+    return piece.endswith(")") and piece.count(")") > piece.count("(")
+
+
+def _places(text: str, name: str) -> list[int]:
+    """Where a name stands in a text as a word of its own."""
+    found = []
+    length = len(name)
+    place = text.find(name)
+    while place >= 0:
+        end = place + length
+        if not _is_word(text[end : end + 1]) and not _is_word(text[place - 1 : place]):
+            found.append(place)
+        place = text.find(name, end)
+    return found
+
+
+def _depth(text: str, start: int, end: int) -> int:
+    """How many more brackets are opened than closed between two offsets."""
+    opened = text.count("(", start, end) + text.count("[", start, end) + text.count("{", start, end)
+    closed = text.count(")", start, end) + text.count("]", start, end) + text.count("}", start, end)
+    return opened - closed
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _device_calls(text: str) -> Iterator[int]:
+    """Where calls stand whose results say what the device can do."""
+    small = text.lower()
+    for words, call in ((_DEVICE, _CALL), (_DEVICE_LAST, _CALL_NOW)):
+        for word in words:
+            place = small.find(word)
+            while place >= 0:
+                if call.match(text, place + len(word)):
+                    yield place
+                place = small.find(word, place + len(word))
+
+
+sentences_of = lru_cache(maxsize=16)(Sentences)
