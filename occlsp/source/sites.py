@@ -53,7 +53,7 @@ class Site:
         return not self.is_address and not any(one.text.endswith("...") for one in self.arguments)
 
 
-_NEAR, _AHEAD = 256, 2_000
+_HERE, _NEAR, _AHEAD = 64, 256, 2_000
 """Bytes behind a name in which its template arguments are looked for."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
@@ -77,7 +77,7 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
     template: tuple[str, ...] = ()
     position = end
     if code[end : end + _NEAR].lstrip().startswith(b"<"):
-        for length in (_NEAR, _AHEAD):
+        for length in (_HERE, _NEAR, _AHEAD):
             tokens = tokenize(code[end : end + length].decode("latin-1"))
             found = template_arguments(tokens, 0)
             if found is not None and found[1] < len(tokens) - 1:
