@@ -7,11 +7,12 @@ a program that is one file. One argument that is not known makes the parameter n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from occlsp.source.affected import function_head
+from occlsp.source.class_instances import class_bindings, template_argument
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.deciding import (
@@ -25,7 +26,7 @@ from occlsp.source.deciding import (
 )
 from occlsp.source.flow import Interpreter
 from occlsp.source.fragment import words
-from occlsp.source.instances import NOT_KNOWN, Types, closed
+from occlsp.source.instances import binding
 from occlsp.source.linear import itself
 from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
@@ -44,7 +45,6 @@ from occlsp.source.sites import (
 )
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
-from occlsp.source.text import Span
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import kernel_bindings, scope_names
 
@@ -84,6 +84,8 @@ class Callers:
     active: set[tuple[str, int]] = field(default_factory=set)
     evaluations: dict[tuple[str, int, str], dict[int, Call] | None] = field(default_factory=dict)
     by_file: dict[str, Names] = field(default_factory=dict)
+    classes: dict[tuple[str, str], dict[str, Binding]] = field(default_factory=dict)
+    """The parameters of class templates, by file and name."""
 
     def names(self, origin: Origin) -> Names:
         """What one file says of its functions by name."""
@@ -93,6 +95,17 @@ class Callers:
         return found
 
     def bindings(self, origin: Origin, index: int) -> Given | None:
+        """What all callers give, and all uses of its class where that is a template; None where
+        nothing is known of them."""
+        given = self.of_calls(origin, index)
+        function = origin.syntax.functions[index]
+        of_class = class_bindings(self, origin, function)
+        if not of_class:
+            return given
+        template, values = given or ({**kernel_bindings(function.template_parameters)}, {})
+        return {**template, **of_class}, values
+
+    def of_calls(self, origin: Origin, index: int) -> Given | None:
         """What all callers give; None where they are not all known, or there are none."""
         key = (origin.path, index)
         function = origin.syntax.functions[index]
@@ -129,6 +142,23 @@ class Callers:
             found = found + here
         return found
 
+    def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
+        """A file and the others that may name what it declares; None where they are many."""
+        others = () if origin.path.endswith(UNITS) else self.elsewhere(name)
+        if others is None:
+            return None
+        found = [other.origin() for other in others if other.path != origin.path]
+        return [origin, *(file for file in found if file is not None)]
+
+    def named_in(self, origin: Origin, index: int, sites: Sequence[Site]) -> list[Call] | None:
+        """The instances of templates that one function names; None where it cannot be followed."""
+        function = origin.syntax.functions[index]
+        asked: dict[int, list[bool]] = {site.start: [] for site in sites}
+        calls, _ = self.followed(origin, function, sites, asked, self.bindings(origin, index))
+        if calls is None or not asked.keys() <= calls.keys():
+            return None
+        return list(calls.values())
+
     def all_in_view(self, origin: Origin, function: Function) -> bool:
         """Whether nobody can call the function but who is in view."""
         if function.is_template or "(anonymous namespace)" in function.qualified_name:
@@ -149,12 +179,10 @@ class Callers:
         origin = other.origin()
         if origin is None:
             return []
-        found: list[Call] | None = None
-        if function.name not in self.names(origin).functions:
-            # Where there is another function of this name, which is meant is not known.
+        found: list[Call] | None = []
+        is_own = function.name in self.names(origin).functions
+        if not is_own or origin.view.index_of(path) is not None:
             found = self.calls_in(origin, function)
-        elif origin.view.index_of(path) is None:
-            found = []  # it means its own
         if reuse is not None:
             reuse.memory.elsewhere[asked] = (other.key, found)
         return found
@@ -171,8 +199,12 @@ class Callers:
             for f in names.functions.get(function.name, ())
             if f != function and f.body not in kernels
         ]
-        if any(_arity(other)[1] >= arity[0] and _arity(other)[0] <= arity[1] for other in rivals):
-            return None
+        if any(
+            _arity(other)[1] >= arity[0] and _arity(other)[0] <= arity[1]
+            for other in rivals
+            if not _is_same_template(other, function)
+        ):
+            return None  # which is meant is not known
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
         name = function.name.encode()
@@ -296,7 +328,7 @@ class Callers:
         ):
             return None
         scope = StaticScope(origin.view, At(origin.path, offset))
-        return Call(tuple(_binding(text, scope, ()) for text in site.template), None)
+        return Call(tuple(binding(text, scope, ()) for text in site.template), None)
 
     def followed(
         self,
@@ -326,7 +358,7 @@ class Callers:
 
         def handle(event: int, scope: FlowScope, state: State) -> None:
             site = events[event]
-            arguments = tuple(_binding(argument, scope, own) for argument in site.template)
+            arguments = tuple(binding(argument, scope, own) for argument in site.template)
             values = tuple(
                 evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
                 for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
@@ -353,13 +385,9 @@ class Callers:
         for position, parameter in enumerate(function.template_parameters):
             if parameter.name is None or parameter.is_pack:
                 break
-            bound = [_template_argument(call, position) for call in calls]
-            value = _one_binding(bound)
-            if value is not None:
-                is_value = not isinstance(value, str | Types)
-                template[parameter.name] = (
-                    converted(value, parameter.kind, scope) if is_value else value  # type: ignore[arg-type]
-                )
+            bound = template_argument(calls, position, parameter, scope)
+            if bound is not None:
+                template[parameter.name] = bound
         scope.template = template
         values: dict[str, Abstract] = {}
         for position, given in enumerate(function.parameters):
@@ -384,44 +412,18 @@ class Callers:
         return template, values
 
 
+def _is_same_template(one: Function, other: Function) -> bool:
+    """Whether two functions are overloads of a template with the same parameters: what calls give
+    may be for either."""
+    names = [parameter.name for parameter in one.template_parameters]
+    return bool(names) and names == [parameter.name for parameter in other.template_parameters]
+
+
 def _arity(function: Function) -> tuple[int, int]:
     parameters = function.parameters
     if parameters and parameters[-1].type.endswith("..."):
         return len(parameters) - 1, 1 << 30
     return sum(1 for p in parameters if p.default is None), len(parameters)
-
-
-def _binding(text: str, scope: StaticScope, own: Collection[str]) -> Binding:
-    """A template argument as a value where it is one, else as types; `own` names mean nothing
-    elsewhere."""
-    value = evaluate_text(Expr(text, Span(0, 0)), scope, None)
-    if isinstance(value, Number) and value.values is None:
-        found = closed(text, scope, own)
-        return found[0] if len(found) == 1 else Types(found)
-    return value
-
-
-def _template_argument(call: Call, position: int) -> Binding | None:
-    return call.template[position] if position < len(call.template) else None
-
-
-def _one_binding(bound: Sequence[Binding | None]) -> Binding | None:
-    """What all calls give for a template parameter; None where one gives nothing."""
-    if not bound or any(item is None for item in bound):
-        return None
-    texts: dict[str, None] = {}
-    for item in bound:
-        if isinstance(item, str | Types):
-            texts.update(dict.fromkeys(item.texts if isinstance(item, Types) else (item,)))
-    if texts:
-        if NOT_KNOWN in texts or not all(isinstance(item, str | Types) for item in bound):
-            return None
-        return next(iter(texts)) if len(texts) == 1 else Types(tuple(texts))
-    result: Abstract | None = None
-    for item in bound:
-        assert item is not None and not isinstance(item, str | Types)
-        result = item if result is None else join_values(result, item, "instantiations differ")
-    return result
 
 
 def _argument(call: Call, position: int, default: Expr | None, scope: StaticScope) -> Abstract:

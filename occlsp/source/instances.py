@@ -7,20 +7,21 @@ void large() { run<Shape<64>>(); }
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 from occlsp.source import types
 from occlsp.source.lexer import Token, spelled, tokenize
+from occlsp.source.numbers import Number
 from occlsp.source.record import record
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.type_syntax import template_arguments
-from occlsp.source.values import to_number
+from occlsp.source.values import Abstract, join_values, to_number
 
 if TYPE_CHECKING:
-    from occlsp.source.names import StaticScope
+    from occlsp.source.names import Binding, StaticScope
 
 MAX_TYPES = 32
 NOT_KNOWN = "__occlsp_not_known"
@@ -106,3 +107,34 @@ def _closed_argument(text: str, scope: StaticScope, local: Collection[str]) -> s
         return str(value)
     found = closed(text, scope, local)
     return found[0] if len(found) == 1 else NOT_KNOWN
+
+
+def binding(text: str, scope: StaticScope, own: Collection[str]) -> Binding:
+    """A template argument as a value where it is one, else as types; `own` names mean nothing
+    elsewhere."""
+    from occlsp.source.conversion import evaluate_text
+
+    value = evaluate_text(Expr(text, Span(0, 0)), scope, None)
+    if isinstance(value, Number) and value.values is None:
+        found = closed(text, scope, own)
+        return found[0] if len(found) == 1 else Types(found)
+    return value
+
+
+def any_binding(bound: Sequence[Binding | None]) -> Binding | None:
+    """One of several arguments; None where one is not known, or they are no types nor values."""
+    if not bound or any(item is None for item in bound):
+        return None
+    texts: dict[str, None] = {}
+    for item in bound:
+        if isinstance(item, str | Types):
+            texts.update(dict.fromkeys(item.texts if isinstance(item, Types) else (item,)))
+    if texts:
+        if NOT_KNOWN in texts or not all(isinstance(item, str | Types) for item in bound):
+            return None
+        return next(iter(texts)) if len(texts) == 1 else Types(tuple(texts))
+    result: Abstract | None = None
+    for item in bound:
+        assert item is not None and not isinstance(item, str | Types)
+        result = item if result is None else join_values(result, item, "instantiations differ")
+    return result

@@ -31,7 +31,7 @@ from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
-from occlsp.source.view import View, kernel_bindings
+from occlsp.source.view import View, kernel_bindings, scope_names
 
 
 @dataclass(slots=True)
@@ -95,9 +95,18 @@ class Reading:
             return known
         function = self.syntax.functions[index]
         facts = function_facts(self.origin, index, launches, calls, no_callers, within)
-        asks = wants_callers(facts, function) or (function.is_template and bool(facts.launches))
+        asks = (
+            wants_callers(facts, function)
+            or (function.is_template and bool(facts.launches))
+            or (self.is_of_template(function) and is_open(facts))
+        )
         head = function_head(function)
         return KeptFunction(head, self.reuse.words(function, head, facts.names), facts, asks)
+
+    def is_of_template(self, function: Function) -> bool:
+        """Whether a function is a member of a class template."""
+        scope = scope_names(function.qualified_name)[:-1]
+        return bool(scope) and scope[-1] in self.view.class_templates
 
     def functions(self, callers: Callers, found: FunctionFacts) -> list[Use]:
         """Adds what functions launch and set; gives the macros' uses outside of any."""
@@ -190,6 +199,11 @@ def wants_callers(facts: FunctionFacts, function: Function) -> bool:
     """Whether a function's callers may say more of its launches."""
     if not function.template_parameters and not any(p.name for p in function.parameters):
         return False
+    return is_open(facts)
+
+
+def is_open(facts: FunctionFacts) -> bool:
+    """Whether more may be said of what a function launches and sets."""
     return any(
         launch.block.values is None
         or launch.dynamic_smem.values is None

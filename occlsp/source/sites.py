@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from occlsp.source.brackets import match_angle, skip_blanks
 from occlsp.source.expansion import arguments_end
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.moving import Move
@@ -67,6 +68,11 @@ def is_launched(code: bytes, end: int) -> bool:
     return _LAUNCHED.match(code, end, end + _AHEAD) is not None
 
 
+def has_arguments(code: bytes, end: int) -> bool:
+    """Whether template arguments may begin behind the name that ends there."""
+    return code[end : end + _NEAR].lstrip().startswith(b"<")
+
+
 def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Site | None:
     """The call whose name stands from `start` to `end`; None where it is not called there, nor an
     instance of a template that somebody may call.
@@ -76,7 +82,7 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
     """
     template: tuple[str, ...] = ()
     position = end
-    if code[end : end + _NEAR].lstrip().startswith(b"<"):
+    if has_arguments(code, end):
         for length in (_HERE, _NEAR, _AHEAD):
             tokens = tokenize(code[end : end + length].decode("latin-1"))
             found = template_arguments(tokens, 0)
@@ -95,6 +101,20 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
         return forwarded
     opening = code.index(b"(", position) + 1
     return Site(start, Span(start, close), template, _arguments(code, opening, close - 1))
+
+
+def template_site(code: bytes, start: int, end: int) -> Site | None:
+    """The name of a template with the arguments that begin behind it; None where they are not
+    read."""
+    opening = skip_blanks(code, end, end + _NEAR)
+    closing = match_angle(code, opening, min(len(code), opening + _AHEAD))
+    if closing is None:
+        return None
+    tokens = tokenize(code[opening : closing + 1].decode("latin-1"))
+    read = template_arguments(tokens, 0)
+    if read is None or read[1] != len(tokens):
+        return None
+    return Site(start, Span(start, closing + 1), read[0], (), is_address=True)
 
 
 def _arguments(code: bytes, start: int, end: int) -> tuple[Expr, ...]:

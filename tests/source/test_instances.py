@@ -79,8 +79,55 @@ def test_a_file_that_has_its_own_means_its_own() -> None:
     made.update("/main.cu", f"{source}void a() {{ run<Shape<2>>(0); }}\n".encode())
     made.update("/other.cu", other.encode())
     assert made.facts("/run.cuh").launches[0].block.values == ((64, 1, 1),)
-    made.update("/other.cu", (source + other).encode())
+    rival = "template <int N> void run(int* p) {}\nvoid b() { run<9>(0); }\n"
+    made.update("/other.cu", (source + rival).encode())
     assert made.facts("/run.cuh").launches[0].block.values is None
+
+
+def test_overloads_of_one_template_are_called_alike() -> None:
+    calls = "void a() { run<Shape<2>>(0); run<Shape<4>>(0); }\n"
+    assert threads(RUN + "template <class Tr> void run(Tr* p, int n = 0) {}\n" + calls) == [64, 128]
+    assert threads(RUN + "template <int N> void run(int* p) {}\n" + calls) is None
+    assert threads(RUN + "void run(int* p) {}\n" + calls) is None
+
+
+class TestClasses:
+    SORTER = """
+template <class T, int N, class Tr = Shape<1>, int D = 64> struct Sorter {
+    void run(T* p) { k<<<1, %s>>>(p); }
+    void again() { Sorter<T, N, Tr, D> other; }
+};
+"""
+
+    def sorted_by(self, block: str, uses: str, **files: str) -> list[int] | None:
+        return threads(self.SORTER % block + uses, **files)
+
+    def test_uses_in_functions_and_outside(self) -> None:
+        uses = "template class Sorter<float, 32, Shape<8>>;\n"
+        uses += "template <class T> void f() { constexpr int X = 96; Sorter<T, X, Shape<2>> s; }\n"
+        assert self.sorted_by("N", uses) == [32, 96]
+        assert self.sorted_by("Tr::kThreads", uses) == [64, 256]
+        assert self.sorted_by("D", uses) == [64]
+
+    def test_one_that_is_not_known(self) -> None:
+        uses = "template <int M> void f() { Sorter<int, M> s; Sorter<int, 32> t; }\n"
+        assert self.sorted_by("N", uses) is None
+        assert self.sorted_by("D", uses) == [64]
+        assert self.sorted_by("N", "") is None
+        assert self.sorted_by("N", "#define S Sorter<int, 7>\n" + "void f() { S s; }\n") is None
+
+    def test_functions_that_are_defined_outside_of_the_class(self) -> None:
+        declared = "template <int A, int B> struct C { void run(int* p); };\nC<32, 64> c;\n"
+        outside = "template <int {}, int {}> void C<{}, {}>::run(int* p) {{ k<<<1, B>>>(p); }}\n"
+        assert threads(declared + outside.format("A", "B", "A", "B")) == [64]
+        assert threads(declared + outside.format("B", "A", "B", "A")) is None
+
+    def test_specialisations(self) -> None:
+        part = "template <class Tr, class T> struct Sorter<T, {}, Tr, D> {{}};\n"
+        uses = "Sorter<int, 32> s;\n"
+        assert self.sorted_by("N", part.replace(", D>", ", 5>").format(3) + uses) == [32]
+        swapped = "template <class T, class Tr> struct Sorter<Tr, 3, T, 5> {};\n"
+        assert self.sorted_by("N", swapped + uses) is None
 
 
 class TestMacros:
