@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from occlsp.source.facts import FileFacts, Kernel, SourceError
+from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.indexing import called_names, index_file
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.parse import Parsed, alias_names
@@ -124,5 +124,20 @@ def means(written: str, kernel: Kernel) -> bool:
     return whole[-len(parts) :] == parts if parts else False
 
 
-def is_same(left: Kernel, right: Kernel) -> bool:
-    return left.name == right.name and means(right.name, left)
+Instantiating = dict[str, list[tuple[str | None, tuple[str, ...]]]]
+"""Kernel's last name → its name as it is written (None: just so) with template arguments."""
+
+
+def instantiating(local: LocalFacts) -> Instantiating:
+    """The template arguments that a file gives kernels: in launches and attribute calls (those of
+    macros are the macro's own; the uses of it are listed too), and in specialisations."""
+    found: Instantiating = {}
+    uses: list[Launch | Attribute] = [*local.launches, *local.attributes]
+    for use in uses:
+        parts = [part for part in (use.kernel or "").split("::") if part]
+        if parts and use.template_args_known and not use.in_macro:
+            found.setdefault(parts[-1], []).append((use.kernel, use.template_args_known))
+    for _, kernel in local.kernels:
+        if kernel.template_arguments:
+            found.setdefault(kernel.name, []).append((None, kernel.template_arguments))
+    return found

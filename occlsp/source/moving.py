@@ -8,6 +8,7 @@ from dataclasses import replace
 from occlsp.source.facts import (
     Attribute,
     Definition,
+    InstanceBounds,
     Kernel,
     Launch,
     LaunchBounds,
@@ -137,6 +138,10 @@ class Move:
             self.value_or_none(one.max_blocks_per_cluster),
             self.span_or_none(one.span),
         )
+
+    def instance(self, one: InstanceBounds) -> InstanceBounds:
+        least = self.value_or_none(one.min_blocks)
+        return InstanceBounds(one.template_args, self.value(one.max_threads), least)
 
     # What expressions evaluate to
 

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from occlsp.source.affected import (
@@ -23,7 +24,7 @@ from occlsp.source.affected import (
 )
 from occlsp.source.collect import FunctionFacts
 from occlsp.source.expansion import launching_macros
-from occlsp.source.facts import Kernel
+from occlsp.source.facts import InstanceBounds, Kernel
 from occlsp.source.harmless import harmless_words
 from occlsp.source.incremental import difference
 from occlsp.source.moving import Given, Move
@@ -46,9 +47,14 @@ class KeptKernel:
     head: tuple[object, ...]
     words: frozenset[str]
     facts: Kernel
+    arguments: tuple[tuple[str, ...], ...] = ()
+    """Of the instantiations in view, and the bounds for each."""
+    instances: tuple[InstanceBounds, ...] = ()
 
     def moved(self, move: Move) -> KeptKernel:
-        return replace(self, facts=move.kernel(self.facts))
+        instances = tuple([move.instance(one) for one in self.instances])
+        facts = move.kernel(self.facts)
+        return KeptKernel(self.head, self.words, facts, self.arguments, instances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,24 @@ class Memory:
     stands behind it."""
     waited: int = 0
     """For how many readings it was kept."""
+
+    def instances(
+        self,
+        span: Span,
+        kernel: Kernel,
+        arguments: tuple[tuple[str, ...], ...],
+        find: Callable[[], tuple[InstanceBounds, ...]],
+    ) -> tuple[InstanceBounds, ...]:
+        """The bounds of a kernel's instantiations, found where they are not known."""
+        many = self.kernels.get(span, [])
+        number = next((i for i, kept in enumerate(many) if kept.facts is kernel), None)
+        if number is None:
+            return find()
+        kept = many[number]
+        if kept.arguments != arguments:
+            words = kept.words.union(*map(words_of, chain.from_iterable(arguments)))
+            kept = many[number] = KeptKernel(kept.head, words, kernel, arguments, find())
+        return kept.instances
 
     def packed(self) -> bytes:
         """What was found, for another process that has read the same text."""

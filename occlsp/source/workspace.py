@@ -19,22 +19,31 @@ from occlsp.source.callers import UNITS, Callers, Elsewhere, Mains
 from occlsp.source.collect import Origin
 from occlsp.source.entries import (
     Entry,
+    Instantiating,
     KernelNames,
-    is_same,
+    instantiating,
     may_call,
     means,
     read_file,
 )
-from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
+from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.reuse import Memory, Reuse
+from occlsp.source.syntax import RawKernel
 from occlsp.source.view import Included, View
 
 Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 """A file's facts, the state of what they follow from, and its errors."""
 
+_HERE_ALONE = frozenset(
+    (
+        *("_views", "_closures", "_resolver", "_known"),
+        *("_outsides", "_including", "_instantiating", "_mains"),
+    )
+)
+"""What is not handed to another process: it is made again."""
 MAX_CALLING = 8
 """Files that call one function: with more, what they all give is not looked for."""
 
@@ -62,6 +71,7 @@ class Workspace(Files):
         self._asking: set[str] = set()
         self._borrowed: list[str] = []
         """Files whose texts were read again for another's sake."""
+        self._instantiating: dict[str, tuple[LocalFacts, Instantiating]] = {}
 
     def entry(self, path: str, *, evaluate: bool = True) -> Entry:
         """A file as another workspace can adopt it: evaluated, without its text."""
@@ -249,17 +259,24 @@ class Workspace(Files):
 
     def _kernels(self, path: str, local: LocalFacts) -> tuple[Kernel, ...]:
         kernels = []
-        for raw, kernel in local.kernels:
-            kernel = heads.declared_bounds(kernel, [k for _, k in local.kernels])
+        declared = [kernel for _, kernel in local.kernels if kernel.launch_bounds is not None]
+        for raw, known in local.kernels:
+            kernel = heads.declared_bounds(known, declared)
             if kernel.is_template:
                 arguments = self._instantiations(path, kernel)
-                kernel = replace(kernel, instantiations=arguments)
-                if arguments and heads.depends_on_template(raw, kernel.template_parameters):
-                    view = self._view(path)
-                    found = heads.instances(raw, path, view, arguments)
-                    kernel = replace(kernel, per_instance=found)
+                find = partial(self._instances, path, raw, known, arguments)
+                memory = local.memory
+                bounds = memory.instances(raw.span, known, arguments, find) if memory else find()
+                kernel = replace(kernel, instantiations=arguments, per_instance=bounds)
             kernels.append(kernel)
         return tuple(kernels)
+
+    def _instances(
+        self, path: str, raw: RawKernel, kernel: Kernel, arguments: tuple[tuple[str, ...], ...]
+    ) -> tuple[InstanceBounds, ...]:
+        if not arguments or not heads.depends_on_template(raw, kernel.template_parameters):
+            return ()
+        return heads.instances(raw, path, self._view(path), arguments)
 
     def _instantiations(self, path: str, kernel: Kernel) -> tuple[tuple[str, ...], ...]:
         """Template arguments in view: of launches, of attribute calls, explicit ones."""
@@ -268,17 +285,16 @@ class Workspace(Files):
             local = self.local(other)
             if local is None:
                 continue
-            uses: list[Launch | Attribute] = [*local.launches, *local.attributes]
-            for use in uses:
-                if use.in_macro:
-                    continue  # its arguments are the macro's; the uses of it are listed too
-                if use.kernel and means(use.kernel, kernel) and use.template_args_known:
-                    found[use.template_args_known] = None
-            for raw, other_kernel in local.kernels:
-                if other_kernel.template_arguments and is_same(other_kernel, kernel):
-                    del raw
-                    found[other_kernel.template_arguments] = None
+            for written, arguments in self._naming(other, local).get(kernel.name, ()):
+                if written is None or means(written, kernel):
+                    found[arguments] = None
         return tuple(found)
+
+    def _naming(self, path: str, local: LocalFacts) -> Instantiating:
+        kept = self._instantiating.get(path)
+        if kept is None or kept[0] is not local:
+            kept = self._instantiating[path] = (local, instantiating(local))
+        return kept[1]
 
     def _users(self, path: str, name: str) -> list[str]:
         """Files that name a kernel where they launch something, its own first."""
@@ -301,20 +317,7 @@ class Workspace(Files):
             file.local_version = self._version
 
     def __getstate__(self) -> dict[str, object]:
-        state = {
-            k: v
-            for k, v in self.__dict__.items()
-            if k
-            not in (
-                "_views",
-                "_closures",
-                "_resolver",
-                "_known",
-                "_outsides",
-                "_including",
-                "_mains",
-            )
-        }
+        state = {k: v for k, v in self.__dict__.items() if k not in _HERE_ALONE}
         state["_findable"] = self._resolver.known()
         state["_files"] = {
             path: replace(
@@ -333,5 +336,6 @@ class Workspace(Files):
         self._including = ((-1, -1), {})
         self._outsides = {}
         self._mains = (-1, {})
+        self._instantiating = {}
         self._resolver = self._new_resolver()
         self.add_known(findable)
