@@ -92,6 +92,8 @@ class SourceFile:
 
     facts: FileFacts
     text: bytes = b""
+    index: LineIndex | None = field(default=None, repr=False, compare=False)
+    """The lines of `text`, where they are known."""
 
     @cached_property
     def tables(self) -> Tables:
@@ -106,7 +108,7 @@ class SourceFile:
     @cached_property
     def lines(self) -> LineIndex:
         """Where the lines start."""
-        return LineIndex(self.text)
+        return self.index if self.index is not None else LineIndex(self.text)
 
 
 def _nothing(path: str) -> SourceFile | None:

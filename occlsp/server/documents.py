@@ -27,11 +27,13 @@ class Document:
     version: int
     language: str
     text: bytes = field(repr=False)
+    lines: LineIndex | None = field(default=None, repr=False, compare=False)
+    """Those of `text`, where they are known."""
 
     @cached_property
     def index(self) -> LineIndex:
         """Lines and positions of the text."""
-        return LineIndex(self.text)
+        return self.lines if self.lines is not None else LineIndex(self.text)
 
 
 class Documents:
@@ -85,10 +87,9 @@ class Documents:
         document = self.get(identifier.uri)
         if document is None:
             return None
-        text = apply(document.index, changes, self.encoding)
-        return self._keep(
-            Document(document.uri, document.path, identifier.version, document.language, text)
-        )
+        lines = apply(document.index, changes, self.encoding)
+        known = (document.uri, document.path, identifier.version, document.language)
+        return self._keep(Document(*known, lines.text, lines))
 
     def close(self, uri: str) -> Document | None:
         """Forgets a document; returns it, or None when it was not open."""
@@ -117,7 +118,7 @@ def encode(text: str) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-def apply(index: LineIndex, changes: Sequence[Change], encoding: PositionEncoding) -> bytes:
+def apply(index: LineIndex, changes: Sequence[Change], encoding: PositionEncoding) -> LineIndex:
     """The text after `changes`, each relative to the text that the one before it left.
 
     Editors send an edit at many cursors from the last to the first: then all positions can be
@@ -130,19 +131,22 @@ def apply(index: LineIndex, changes: Sequence[Change], encoding: PositionEncodin
             continue
         span = span_of(index, change.range, encoding)
         if pending and span.end >= pending[-1][0].start:
-            index, pending = LineIndex(_splice(index.text, pending)), []
+            index, pending = _splice(index, pending), []
             span = span_of(index, change.range, encoding)
         pending.append((span, encode(change.text)))
-    return _splice(index.text, pending)
+    return _splice(index, pending)
 
 
-def _splice(text: bytes, edits: Sequence[tuple[Span, bytes]]) -> bytes:
+def _splice(index: LineIndex, edits: Sequence[tuple[Span, bytes]]) -> LineIndex:
+    if len(edits) == 1:
+        span, new = edits[0]
+        return index.spliced(*span, new)
     parts: list[bytes] = []
     start = 0
     for span, new in reversed(edits):
-        parts += (text[start : span.start], new)
+        parts += (index.text[start : span.start], new)
         start = span.end
-    return b"".join((*parts, text[start:]))
+    return LineIndex(b"".join((*parts, index.text[start:])))
 
 
 def span_of(index: LineIndex, range_: types.Range, encoding: PositionEncoding) -> Span:

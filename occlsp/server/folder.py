@@ -140,7 +140,7 @@ class Folder:
         self._since[document.path] = when
         for path in self._since:
             self._due[path] = max(when, self._due.get(path, when))
-        self.sources.put(document.path, document.text)
+        self.sources.put(document.path, document.index)
         self.settle(document.path)
 
     def settle(self, path: str | None = None) -> bool:

@@ -20,6 +20,7 @@ from occlsp.source.facts import FileFacts
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.reuse import Memory
 from occlsp.source.syntax import FileSyntax
+from occlsp.source.text import LineIndex
 from occlsp.source.view import FileIndex
 from occlsp.source.workspace import Workspace
 
@@ -111,7 +112,7 @@ class FolderSources:
     def __init__(self, root: str) -> None:
         self._root = root
         self._workspace = MirroredWorkspace(root)
-        self._open: dict[str, bytes] = {}
+        self._open: dict[str, LineIndex] = {}
         self._texts: dict[str, tuple[tuple[int, int], SourceFile]] = {}
 
     def configure(self, include_dirs: Sequence[str], defines: Mapping[str, str]) -> bool:
@@ -120,19 +121,21 @@ class FolderSources:
         if (workspace.include_dirs, workspace.defines) == (tuple(include_dirs), dict(defines)):
             return False
         self._workspace = MirroredWorkspace(self._root, include_dirs, defines)
-        for path, text in self._open.items():
-            self._workspace.update(path, text, is_open=True)
+        for path, lines in self._open.items():
+            self._workspace.update(path, lines.text, is_open=True)
         return True
 
-    def put(self, path: str, text: bytes) -> None:
+    def put(self, path: str, lines: LineIndex) -> None:
         """Takes an open text in."""
-        self._open[path] = text
-        self._workspace.update(path, text, is_open=True)
+        self._open[path] = lines
+        self._workspace.update(path, lines.text, is_open=True)
 
     def opened(self, path: str) -> SourceFile | None:
         """An open file, as it is in view of all that is known now; None where it is not open."""
-        text = self._open.get(path)
-        return SourceFile(self._workspace.facts(path), text) if text is not None else None
+        lines = self._open.get(path)
+        if lines is None:
+            return None
+        return SourceFile(self._workspace.facts(path), lines.text, lines)
 
     def close(self, path: str) -> None:
         """The file is not open any more."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 
+from occlsp.source.fragment import written
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
 from occlsp.source.text import Span
 from occlsp.source.view import Callable_, FileIndex
@@ -19,12 +20,18 @@ def texts(conditions: Iterable[Condition]) -> tuple[str, ...]:
     return tuple([condition.text for condition in conditions])
 
 
+def _listed(function: Function) -> tuple[str, ...]:
+    """The parameters as written: to read them costs more than all else of a head."""
+    text, code = function.listed_text, function.listed_code
+    lists = (text,) if text is code else (text, code)
+    return tuple([written(one) for one in (*lists, *function.template_heads)])
+
+
 def function_head(function: Function) -> tuple[object, ...]:
     """What a function is besides the text of its body."""
     return (
         function.qualified_name,
-        tuple([(p.type, p.name, p.default and p.default.text) for p in function.parameters]),
-        function.template_parameters,
+        *_listed(function),
         function.is_template,
         function.is_constexpr,
         function.in_macro,
@@ -159,11 +166,7 @@ def _text_of(item: object, index: FileIndex) -> str:
         case Callable_():
             function = item.function
             texts = [item.body or "", item.returns, function.qualified_name]
-            for parameter in function.parameters:
-                texts.append(parameter.type)
-                if parameter.default is not None:
-                    texts.append(parameter.default.text)
-            texts += [p.default for p in function.template_parameters if p.default]
+            texts += _listed(function)
             texts += [condition.text for condition in function.conditions]
         case TypeAlias():
             texts = [item.target, *item.scope]

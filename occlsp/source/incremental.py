@@ -32,6 +32,14 @@ class Edit:
         """How far the edit moves what follows it."""
         return self.new_end - self.old_end
 
+    def spanning(self, other: Edit) -> Edit:
+        """The smallest edit that holds this and another of as many bytes."""
+        return Edit(
+            min(self.start, other.start),
+            max(self.old_end, other.old_end),
+            max(self.new_end, other.new_end),
+        )
+
 
 def difference(pairs: list[tuple[bytes, bytes]]) -> Edit:
     """The smallest edit that makes each second text from its first, one for all of them."""

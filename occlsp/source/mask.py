@@ -19,6 +19,9 @@ _RAW_STRING = re.compile(rb'"([^ ()\\\t\v\f\n\r"]{0,16})\(')
 _RAW_PREFIX = re.compile(rb"(?<![0-9A-Za-z_])(?:u8|[uUL])?R\Z")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = b" " * 4096
+_CODE = re.compile(rb"\S")
+_LOOKS_BACK = 4
+"""Bytes in front of a quote that tell what it opens."""
 
 
 def blank(length: int) -> bytes:
@@ -33,6 +36,28 @@ def mask(text: bytes) -> bytes:
     for start, end, _ in literals(text, last):
         pieces.append(text[last:start])
         pieces.append(blank(end - start))
+        last = end
+    pieces.append(text[last:])
+    return b"".join(pieces)
+
+
+def mask_again(text: bytes, old: bytes, old_masked: bytes, start: int, old_end: int) -> bytes:
+    """`mask(text)`, where `old_masked` is that of `old`, from which `text` differs in what stood
+    in `old[start:old_end]` alone: read from the code before until both are in code again."""
+    delta = len(text) - len(old)
+    code = len(old_masked[:start].rstrip()) - 1  # what is not blank is in no literal
+    begin = len(old_masked[: max(code - _LOOKS_BACK, 0)].rstrip()) - 1
+    if begin < len(_BYTE_ORDER_MARK):
+        return mask(text)
+    again = old_end + delta + _LOOKS_BACK
+    last = begin
+    pieces = [old_masked[:begin]]
+    for opening, end, _ in literals(text, begin):
+        in_both = _CODE.search(old_masked, max(last, again) - delta, opening - delta)
+        if in_both is not None:
+            pieces += (text[last : in_both.start() + delta], old_masked[in_both.start() :])
+            return b"".join(pieces)
+        pieces += (text[last:opening], blank(end - opening))
         last = end
     pieces.append(text[last:])
     return b"".join(pieces)

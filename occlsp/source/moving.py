@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from occlsp.source.facts import (
     Attribute,
@@ -19,6 +18,7 @@ from occlsp.source.incremental import Edit
 from occlsp.source.instances import Types
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number
+from occlsp.source.record import changed
 from occlsp.source.text import Span
 from occlsp.source.values import Abstract, Dim
 
@@ -45,7 +45,9 @@ class Move:
         start, end = span
         if end <= self.start:
             return span
-        return Span(start if start < self.start else start + self.delta, end + self.delta)
+        if start >= self.start:
+            start += self.delta
+        return Span(start, end + self.delta)
 
     def span_or_none(self, span: Span | None) -> Span | None:
         return None if span is None else self.span(span)
@@ -59,16 +61,15 @@ class Move:
     # Facts
 
     def value(self, one: Value) -> Value:
-        return Value(
-            one.text,
-            one.values,
-            one.min,
-            one.max,
-            one.why,
-            self.span_or_none(one.span),
-            self.definition(one.definition),
-            one.block_expression,
-        )
+        span, definition = one.span, one.definition
+        if span is not None:
+            span = self.span(span)
+        if definition is not None:
+            definition = self.definition(definition)
+        if span is one.span and definition is one.definition:
+            return one
+        expression = one.block_expression
+        return Value(one.text, one.values, one.min, one.max, one.why, span, definition, expression)
 
     def value_or_none(self, one: Value | None) -> Value | None:
         return None if one is None else self.value(one)
@@ -92,7 +93,7 @@ class Move:
         return [self.launch(one) for one in many]
 
     def launch(self, one: Launch) -> Launch:
-        return replace(
+        return changed(
             one,
             callee_span=self.span(one.callee_span),
             span=self.span(one.span),
@@ -108,7 +109,7 @@ class Move:
 
     def attributes(self, many: Iterable[Attribute]) -> list[Attribute]:
         return [
-            replace(
+            changed(
                 one,
                 span=self.span(one.span),
                 value=self.value(one.value),
@@ -118,7 +119,7 @@ class Move:
         ]
 
     def kernel(self, one: Kernel) -> Kernel:
-        return replace(
+        return changed(
             one,
             name_span=self.span(one.name_span),
             span=self.span(one.span),
@@ -152,7 +153,7 @@ class Move:
             linear = tuple([(self.symbol(one[0]), *one[1:]) for one in linear])
         elif definition is one.definition:
             return one
-        return replace(one, definition=definition, linear=linear)
+        return changed(one, definition=definition, linear=linear)
 
     def symbol(self, symbol: tuple[str, int]) -> tuple[str, int]:
         """A variable by where it gets its value."""

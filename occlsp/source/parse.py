@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
 from occlsp.source.facts import SourceError
-from occlsp.source.mask import blank, mask
+from occlsp.source.mask import blank, mask, mask_again
 from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
 from occlsp.source.scanner import Scanner
 from occlsp.source.surroundings import Surroundings
@@ -64,20 +64,22 @@ def reparse(
         return previous
     if len(text) > LARGEST:
         return _unread(text, aliases)
-    masked = mask(text)
     if previous is not None and previous.aliases == aliases and _is_complete(previous):
-        changed = _changed(previous, text, masked)
+        changed = _changed(previous, text)
         if changed is not None:
             return changed
+    masked = mask(text)
     scan = Scanner(text, masked).run()
     names = aliases | definitions.alias_names(text, scan.defines, aliases)
     facts = Reader(text, scan.code, scan, names).read(0, len(text))
     return _parsed(text, masked, aliases, names, scan, facts)
 
 
-def _changed(previous: Parsed, text: bytes, masked: bytes) -> Parsed | None:
+def _changed(previous: Parsed, text: bytes) -> Parsed | None:
     """The file after an edit; None where the edit changes what `__global__` is called."""
-    edit = incremental.difference([(previous.syntax.text, text), (previous.mask, masked)])
+    typed = incremental.difference([(previous.syntax.text, text)])
+    masked = mask_again(text, previous.syntax.text, previous.mask, typed.start, typed.old_end)
+    edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
     new = incremental.rescan(text, masked, previous.scan, edit)
     if new.scan.is_cut:
         return None

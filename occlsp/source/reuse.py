@@ -28,6 +28,7 @@ from occlsp.source.facts import InstanceBounds, Kernel
 from occlsp.source.harmless import harmless_words
 from occlsp.source.incremental import difference
 from occlsp.source.moving import Given, Move
+from occlsp.source.record import changed
 from occlsp.source.sites import Call
 from occlsp.source.syntax import FileSyntax, Function, RawKernel
 from occlsp.source.text import Span
@@ -79,9 +80,8 @@ class KeptFunction:
 
     def moved(self, move: Move) -> KeptFunction:
         facts = None if self.facts is None else _facts_moved(self.facts, move)
-        return replace(
-            self, bare=_facts_moved(self.bare, move), given=move.given(self.given), facts=facts
-        )
+        bare = _facts_moved(self.bare, move)
+        return KeptFunction(self.head, self.words, bare, self.asks, move.given(self.given), facts)
 
 
 def _facts_moved(facts: FunctionFacts, move: Move) -> FunctionFacts:
@@ -108,7 +108,7 @@ class KeptCalls:
         calls = None
         if self.calls is not None:
             calls = {move.offset(start): call.moved(move) for start, call in self.calls.items()}
-        return replace(self, given=move.given(self.given), calls=calls)
+        return changed(self, given=move.given(self.given), calls=calls)
 
 
 @dataclass(slots=True)

@@ -42,6 +42,25 @@ class LineIndex:
         if text and not text.endswith((b"\n", b"\r")):
             self.starts.pop()
 
+    def spliced(self, start: int, end: int, new: bytes) -> LineIndex:
+        """That of the text with `new` in the place of its bytes from `start` to `end`."""
+        text = self.text[:start] + new + self.text[end:]
+        first = max(self.line_of(start) - 1, 0)
+        behind = self.line_of(end) + 2
+        if behind >= len(self.starts):
+            return LineIndex(text)
+        delta = len(text) - len(self.text)
+        begin = self.starts[first]
+        between = LineIndex(text[begin : self.starts[behind] + delta]).starts
+        made = LineIndex.__new__(LineIndex)
+        made.text = text
+        made.starts = [
+            *self.starts[:first],
+            *[begin + offset for offset in between[:-1]],
+            *[offset + delta for offset in self.starts[behind:]],
+        ]
+        return made
+
     def line_of(self, offset: int) -> int:
         """The 0-based line that holds the byte at `offset` (clamped to the text)."""
         return bisect_right(self.starts, max(0, min(offset, len(self.text)))) - 1

@@ -30,6 +30,7 @@ from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
+from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.syntax import RawKernel
 from occlsp.source.view import Included, View
@@ -267,7 +268,7 @@ class Workspace(Files):
                 find = partial(self._instances, path, raw, known, arguments)
                 memory = local.memory
                 bounds = memory.instances(raw.span, known, arguments, find) if memory else find()
-                kernel = replace(kernel, instantiations=arguments, per_instance=bounds)
+                kernel = changed(kernel, instantiations=arguments, per_instance=bounds)
             kernels.append(kernel)
         return tuple(kernels)
 
