@@ -8,7 +8,7 @@ more trustworthy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -38,7 +38,9 @@ class EntryIndex:
     _groups: dict[tuple[KernelKey, ...], tuple[tuple[Entry, ...], ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _picks: dict[object, tuple[Entry, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _picks: dict[object, dict[tuple[str, ...] | None, tuple[Entry, ...]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @staticmethod
     def of(reports: tuple[Report, ...]) -> EntryIndex:
@@ -106,19 +108,31 @@ class EntryIndex:
                 found[number].append(entry)
         return tuple(tuple(some) for some in found)
 
-    def pick(
-        self, site: KernelSite, launch: Launch, entries: tuple[Entry, ...]
-    ) -> tuple[Entry, ...]:
-        """Those of a kernel's entries on one architecture that a launch may run."""
-        if len(entries) < 2 and not site.kernel.is_template:
-            return entries
-        known = launch.template_args_known
+    def choice(self, site: KernelSite, entries: tuple[Entry, ...]) -> Choice:
+        """Which of a kernel's entries on one architecture its launches may run; what is found
+        stays as long as the index does."""
         kernel = site.kernel
-        key = (known, kernel.qualified_name, kernel.template_parameters, entries_key(entries))
-        found = self._picks.get(key)
+        key = (kernel.qualified_name, kernel.template_parameters, tuple(map(id, entries)))
+        return Choice(site, entries, self._picks.setdefault(key, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The entries of a kernel on one architecture."""
+
+    site: KernelSite
+    entries: tuple[Entry, ...]
+    _found: dict[tuple[str, ...] | None, tuple[Entry, ...]]
+    """By the template arguments of launches."""
+
+    def of(self, launch: Launch) -> tuple[Entry, ...]:
+        """Those that a launch may run."""
+        if len(self.entries) < 2 and not self.site.kernel.is_template:
+            return self.entries
+        known = launch.template_args_known
+        found = self._found.get(known)
         if found is None:
-            found = match_launch(known, key_of(site), entries)
-            self._picks[key] = found
+            found = self._found[known] = match_launch(known, key_of(self.site), self.entries)
         return found
 
 
@@ -135,11 +149,6 @@ def _plausible(entry: Entry) -> Entry:
     if entry.max_threads is not None and entry.max_threads < 1:
         absurd["max_threads"] = None
     return replace(entry, **absurd) if absurd else entry  # type: ignore[arg-type]
-
-
-def entries_key(entries: Iterable[Entry]) -> tuple[int, ...]:
-    """The identity of some entries, which live as long as their index."""
-    return tuple(id(entry) for entry in entries)
 
 
 def entries_on(

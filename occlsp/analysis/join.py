@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from occlsp.analysis.cases import Case, Resources, Shape, compute, shape, smem_function
-from occlsp.analysis.entries import entries_on
+from occlsp.analysis.entries import Choice, entries_on
 from occlsp.analysis.freshness import Age
 from occlsp.analysis.opt_in import verdict
 from occlsp.analysis.snapshot import Snapshot
@@ -145,8 +145,16 @@ def entries_of(snapshot: Snapshot, site: KernelSite) -> tuple[Entry, ...]:
 
 def entries_here(snapshot: Snapshot, site: KernelSite, arch: str) -> tuple[Entry, ...]:
     """The entries that are a kernel, or may be, on one architecture."""
-    is_only = len(snapshot.architectures.names) == 1
-    return entries_on(entries_of(snapshot, site), arch, is_only=is_only)
+    return _choice(snapshot, site, arch).entries
+
+
+def _choice(snapshot: Snapshot, site: KernelSite, arch: str) -> Choice:
+    def make() -> Choice:
+        is_only = len(snapshot.architectures.names) == 1
+        here = entries_on(entries_of(snapshot, site), arch, is_only=is_only)
+        return snapshot.entries.choice(site, here)
+
+    return _kept(snapshot, ("choice", site.path, site.kernel.name_span.start, arch), make)
 
 
 def admitted_threads(kernel: Kernel, entry: Entry | None, launch: Launch | None) -> int | None:
@@ -194,8 +202,7 @@ def _launch_rows(
     known = shape(block_of(kernel.kernel, site.launch), site.launch.dynamic_smem)
     rows = []
     for arch in snapshot.architectures.names:
-        here = entries_here(snapshot, kernel, arch)
-        entries: tuple[Entry | None, ...] = snapshot.entries.pick(kernel, site.launch, here) or (
+        entries: tuple[Entry | None, ...] = _choice(snapshot, kernel, arch).of(site.launch) or (
             None,
         )
         for entry in entries:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch
@@ -294,14 +294,14 @@ def simple_name(name: str) -> str:
     return _parts(name)[-1]
 
 
-def _parts(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, ...]:
     bare = name.split("<", 1)[0].strip() if not name.startswith("<") else name
-    return [part.strip() for part in bare.split("::") if part.strip() not in ("", ANONYMOUS)] or [
-        bare
-    ]
+    parts = [part.strip() for part in bare.split("::")]
+    return tuple([part for part in parts if part not in ("", ANONYMOUS)]) or (bare,)
 
 
-def _ends_with(parts: list[str], tail: list[str]) -> bool:
+def _ends_with(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
     return parts[-len(tail) :] == tail
 
 
