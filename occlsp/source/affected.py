@@ -90,9 +90,10 @@ def changed_names(old: FileIndex, new: FileIndex) -> set[str] | None:
     changed: set[str] = set()
     for names in ("dynamic_users", "launching_macros", "kernel_macros"):
         changed |= getattr(old, names) ^ getattr(new, names)
+    touched = next((names for token, names in new.steps if token is old.token), None)
     for table in _TABLES:
         before, after = getattr(old, table), getattr(new, table)
-        for name in before.keys() | after.keys():
+        for name in before.keys() | after.keys() if touched is None else touched:
             if name not in changed and not _is_same(before.get(name), after.get(name), old, new):
                 changed.add(name)
     return changed
@@ -104,7 +105,9 @@ def _is_same(
     old: FileIndex,
     new: FileIndex,
 ) -> bool:
-    if before is None or after is None or len(before) != len(after):
+    if before is None or after is None:
+        return before is after
+    if len(before) != len(after):
         return False
     return all(
         its is mine or _said(its, old) == _said(mine, new)

@@ -11,6 +11,7 @@ from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceErro
 from occlsp.source.indexing import called_names, index_file
 from occlsp.source.local_facts import LocalFacts
 from occlsp.source.parse import Parsed, alias_names
+from occlsp.source.stepping import Since, Step
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import FileIndex
 
@@ -65,15 +66,24 @@ class Entry:
 
 
 def parsed_entry(
-    path: str, syntax: FileSyntax, digest: bytes, aliases: frozenset[str] = frozenset()
+    path: str,
+    syntax: FileSyntax,
+    digest: bytes,
+    aliases: frozenset[str] = frozenset(),
+    before: tuple[Entry, Step] | None = None,
 ) -> Entry:
-    """What to keep of a parsed file."""
-    index = index_file(path, syntax)
+    """What to keep of a parsed file; `before` is what it was before an edit, and what that did."""
+    since, names = None, None
+    if before is not None and before[0].syntax is not None:
+        old, step = before
+        since = Since(old.index, before[0].syntax, step)
+        names = old.alias_names if step.same_macros else None
+    index = index_file(path, syntax, since)
     return Entry(
         digest,
         index,
         tuple(include.target for include in syntax.includes),
-        alias_names(syntax),
+        alias_names(syntax) if names is None else names,
         syntax,
         index.exports(),
         aliases=aliases,

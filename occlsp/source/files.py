@@ -116,7 +116,11 @@ class Files:
         old = self._files.get(path)
         aliases = old.aliases if old is not None else frozenset()
         parsed = reparse(old.parsed if old is not None else None, text, aliases=aliases)
-        file = parsed_entry(path, parsed.syntax, digest, aliases)
+        before = None
+        if parsed.step is not None and old is not None and old.parsed is not parsed:
+            is_of_index = old.parsed is not None and old.syntax is old.parsed.syntax
+            before = (old, parsed.step) if is_of_index else None
+        file = parsed_entry(path, parsed.syntax, digest, aliases, before)
         file.is_open = is_open
         file.parsed = parsed if is_open else None
         if old is not None:

@@ -13,6 +13,7 @@ from occlsp.source.reader import Facts, Reader, place
 from occlsp.source.scanner import Scanner
 from occlsp.source.shifting import Shift
 from occlsp.source.states import Checkpoint
+from occlsp.source.stepping import Step
 from occlsp.source.syntax import Define
 from occlsp.source.text import common_prefix, common_suffix
 
@@ -133,8 +134,8 @@ def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:
 
 def join_facts(
     text: bytes, scan: Scan, old: Facts, new: Rescan, edit: Edit, names: frozenset[str]
-) -> Facts:
-    """The facts of the whole text; `scan` is that of the whole text, too."""
+) -> tuple[Facts, Step]:
+    """The facts of the whole text, and what may have changed; `scan` is that of the whole, too."""
     start, old_end = new.start, new.old_end
     first = bisect_left(old.functions, start, key=place)
     last = bisect_left(old.functions, old_end, key=place)
@@ -149,11 +150,16 @@ def join_facts(
         constants=first_constant + len(fresh.constants) - last_constant,
     )
 
+    declared = [*old.constants[first_constant:last_constant], *fresh.constants]
+
     def join(name: str, move: Callable[[Any], Any]) -> list[Any]:
+        if name in ("kernels", "functions", "aliases"):
+            declared.extend(between(getattr(old, name), start, old_end))
+            declared.extend(getattr(fresh, name))
         return joined(getattr(old, name), getattr(fresh, name), start, old_end, place, move)
 
     functions = join("functions", shift.function)
-    return Facts(
+    facts = Facts(
         join("kernels", shift.kernel),
         join("launches", shift.launch),
         join("calls", shift.call),
@@ -172,6 +178,14 @@ def join_facts(
         join("aliases", shift.alias),
         join("shared", shift.shared),
     )
+    changed = frozenset([one.name for one in declared])
+    behind = len(old.functions) - last
+    return facts, Step(start, new.end, old_end, first, behind, changed, same_macros=False)
+
+
+def between(old: list[Any], start: int, end: int) -> list[Any]:
+    """Those that stand in `[start, end)`."""
+    return old[bisect_left(old, start, key=place) : bisect_left(old, end, key=place)]
 
 
 def joined(

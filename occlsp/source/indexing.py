@@ -1,4 +1,5 @@
-"""What is kept of one file by name: the index that others see."""
+"""What is kept of one file by name: the index that others see. Of an edited file only what the
+edit may have changed is read again."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.lexer import spelled, split_arguments, tokenize
 from occlsp.source.passing import forwarded
+from occlsp.source.stepping import Since
 from occlsp.source.syntax import Define, FileSyntax, Function
 from occlsp.source.view import Callable_, FileIndex
 
@@ -31,20 +33,35 @@ _BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\
 _BASES = (re.compile(rb"struct" + _BASE_CLAUSE), re.compile(rb"class" + _BASE_CLAUSE))
 
 
-def index_file(path: str, syntax: FileSyntax) -> FileIndex:
-    """The index of one file."""
+def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> FileIndex:
+    """The index of one file; `since` tells what it was before an edit."""
     masked = syntax.masked or syntax.text
     functions: dict[str, list[Callable_]] = {}
-    for function in syntax.functions:
-        body = _evaluable(function, masked)
-        returns = "auto"
-        if body is not None:
-            head = masked[function.span.start : function.body.start].decode("latin-1")
-            returns = _returned(head, function.name)
-        if returns in NOT_VALUES:
-            body = None
-        made = Callable_(function, body, returns, forwarded(function, masked))
+    front, behind = since.callables(syntax.functions) if since is not None else ([], [])
+    first_behind = len(syntax.functions) - len(behind)
+    for number, function in enumerate(syntax.functions):
+        if number < len(front):
+            made = front[number]
+        elif number >= first_behind:
+            one = behind[number - first_behind]
+            made = Callable_(function, one.body, one.returns, one.forwards)
+        else:
+            made = _callable(function, masked)
         functions.setdefault(function.name, []).append(made)
+    old = since.index if since is not None else None
+    if old and since and not since.says(masked, since.syntax.masked, b"using", b"struct", b"class"):
+        namespaces, bases = old.namespaces, old.bases
+    else:
+        namespaces = tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)})
+        bases = {
+            m[1].decode("latin-1"): m[2].decode("latin-1").strip()
+            for pattern in _BASES
+            for m in pattern.finditer(masked)
+        }
+    if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
+        class_templates = old.class_templates
+    else:
+        class_templates = _class_templates(syntax.code)
     return FileIndex(
         path,
         _by_name(syntax.defines),
@@ -52,12 +69,8 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
         functions,
         _by_name(syntax.aliases),
         _by_name(syntax.kernels),
-        tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)}),
-        {
-            m[1].decode("latin-1"): m[2].decode("latin-1").strip()
-            for pattern in _BASES
-            for m in pattern.finditer(masked)
-        },
+        namespaces,
+        bases,
         syntax.constants,
         _mentions(syntax),
         frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
@@ -67,10 +80,22 @@ def index_file(path: str, syntax: FileSyntax) -> FileIndex:
             + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]
         ),
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
-        _class_templates(syntax.code),
+        class_templates,
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
+        steps=since.steps() if since is not None else (),
     )
+
+
+def _callable(function: Function, masked: bytes) -> Callable_:
+    body = _evaluable(function, masked)
+    returns = "auto"
+    if body is not None:
+        head = masked[function.span.start : function.body.start].decode("latin-1")
+        returns = _returned(head, function.name)
+    if returns in NOT_VALUES:
+        body = None
+    return Callable_(function, body, returns, forwarded(function, masked))
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -14,7 +14,7 @@ at the same span, whose conditions tell them apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
@@ -22,6 +22,7 @@ from occlsp.source.facts import SourceError
 from occlsp.source.mask import blank, mask, mask_again
 from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
 from occlsp.source.scanner import Scanner
+from occlsp.source.stepping import Step
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import LineIndex, Span
@@ -42,6 +43,8 @@ class Parsed:
     mask: bytes
     scan: Scan
     facts: Facts
+    step: Step | None = None
+    """From the parse that it was read from."""
 
 
 def parse(text: bytes, *, aliases: frozenset[str] = frozenset()) -> FileSyntax:
@@ -85,13 +88,21 @@ def _changed(previous: Parsed, text: bytes) -> Parsed | None:
         return None
     scan = incremental.join_scans(previous.scan, new, edit)
     old_defines = incremental.replaced_defines(previous.scan, new)
-    if not incremental.is_same_macros(old_defines, new.scan.defines):
+    same_macros = incremental.is_same_macros(old_defines, new.scan.defines)
+    if not same_macros:
         own = definitions.alias_names(text, scan.defines, previous.aliases)
         if previous.aliases | own != previous.names:
             return None
-    facts = incremental.join_facts(text, scan, previous.facts, new, edit, previous.names)
+    facts, step = incremental.join_facts(text, scan, previous.facts, new, edit, previous.names)
     changed = _parsed(text, masked, previous.aliases, previous.names, scan, facts)
-    return changed if _is_complete(changed) else None
+    if not _is_complete(changed):
+        return None
+    made = [*previous.syntax.kernels, *changed.syntax.kernels]
+    defined = [*old_defines, *new.scan.defines]
+    names = step.names.union(
+        [one.name for one in defined], [one.name for one in made if one.from_macro]
+    )
+    return replace(changed, step=replace(step, names=names, same_macros=same_macros))
 
 
 def _is_complete(parsed: Parsed) -> bool:

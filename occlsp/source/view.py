@@ -72,6 +72,10 @@ class FileIndex:
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
     _assigning: frozenset[str] | None = None
+    token: object = field(default=None, compare=False)
+    """Stands for the index in the steps of later ones."""
+    steps: tuple[tuple[object, frozenset[str]], ...] = field(default=(), compare=False)
+    """Of an edited file: earlier indexes, with the names of all that may have changed since."""
 
     def macros_naming(self, word: str) -> Collection[str]:
         """The macros of this file whose bodies name a word."""

@@ -21,10 +21,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
+from occlsp.source.affected import changed_names
+from occlsp.source.indexing import index_file
 from occlsp.source.parse import Parsed, parse, reparse
+from occlsp.source.stepping import Since
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import LineIndex, PositionEncoding
+from occlsp.source.view import FileIndex
 
+PATH = "/a.cu"
 CASES = Path(__file__).parent.parent / "source" / "cases"
 SUFFIXES = {".cu", ".cuh"}
 LIMIT_S = 1.0
@@ -93,12 +98,26 @@ def check_edits(texts: list[bytes], seed: int, edits: int = 6) -> None:
     random_ = random.Random(f"edits {seed}")
     encoding = get_args(PositionEncoding)[seed % 3]
     text = excerpt(random_.choice(texts), random_)
-    parsed: Parsed | None = reparse(None, text)
+    parsed = reparse(None, text)
+    index = index_file(PATH, parsed.syntax)
     for number in range(edits):
         text = edit(text, random_, encoding)
-        parsed = reparse(parsed, text)
+        previous, parsed = parsed, reparse(parsed, text)
         if parsed.syntax != (full := parse(text)):
             raise Fault(f"stream {seed}, edit {number}: {differences(parsed.syntax, full)}", text)
+        if parsed is not previous:
+            before, index = index, check_index(index, previous, parsed, full)
+            if changed_names(before, index) != changed_names(before, index_file(PATH, full)):
+                raise Fault(f"stream {seed}, edit {number}: other names changed", text)
+
+
+def check_index(index: FileIndex, previous: Parsed, parsed: Parsed, full: FileSyntax) -> FileIndex:
+    """The index after an edit, which is that of a full parse."""
+    since = Since(index, previous.syntax, parsed.step) if parsed.step is not None else None
+    stepped = index_file(PATH, parsed.syntax, since)
+    if stepped != index_file(PATH, full):
+        raise Fault("the index after an edit is another than that of a full parse", full.text)
+    return stepped
 
 
 def excerpt(text: bytes, random_: random.Random, most: int = 4000) -> bytes:
