@@ -54,6 +54,15 @@ class _Due:
     files: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True)
+class _Came:
+    """What the child has told of a scan."""
+
+    shipped: dict[str, Shipped] = field(default_factory=dict)
+    facts: dict[str, FileFacts] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+
+
 class Background:
     """The work, what is due of it, and the child that does it."""
 
@@ -185,31 +194,40 @@ class Background:
             due.everything and folder.is_project,
             tuple(due.files),
         )
-        came: dict[str, Shipped] = {}
-        facts: dict[str, FileFacts] = {}
-        gone: list[str] = []
+        came = _Came()
+        await self._pages(folder, request, came, work)
+        due = self._due.get(folder.path, _Due())
+        if due.files:
+            # Opened meanwhile: what the child finds in them comes with what they include.
+            request = replace(request, everything=False, files=tuple(due.files))
+            due.files.clear()
+            await self._pages(folder, request, came, work)
+        # Only now: with each page an open file would see other headers, and be read again.
+        shipped = list(came.shipped.items())
+        for start in range(0, max(1, len(shipped)), AT_ONCE):
+            gone = came.gone if start == 0 else ()
+            folder.take_scanned(dict(shipped[start : start + AT_ONCE]), gone)
+            await asyncio.sleep(0)
+        self._server.turns.label = "indexing a scan"
+        await folder.index_scanned(came.facts, came.gone)
+        self._session.settle(folder)
+        self._session.refresh.news()
+
+    async def _pages(self, folder: Folder, request: ScanRequest, came: _Came, work: Work) -> None:
+        is_much = request.everything
         page = ScanPage()
         while not page.is_last:
             page = await self._worker.call(f"{SCAN}:scan", request, ScanPage)
             request = replace(request, next_page=True, files=())
-            came |= await asyncio.to_thread(unpacked, page.files)
+            came.shipped |= await asyncio.to_thread(unpacked, page.files)
             self._server.turns.label = "taking in a scan"
-            facts.update({scanned.path: scanned.facts for scanned in page.files})
-            gone += page.gone
-            if due.everything:
+            came.facts.update({scanned.path: scanned.facts for scanned in page.files})
+            came.gone += page.gone
+            if is_much:
                 await self._kept()
-            work.report(f"{len(facts)} files", page.done)
+            work.report(f"{len(came.facts)} files", page.done)
             if page.left_out:
                 log.warning("%s: more than %d sources; the rest is not read", folder.path, MOST)
-        # Only now: with each page an open file would see other headers, and be read again.
-        shipped = list(came.items())
-        for start in range(0, max(1, len(shipped)), AT_ONCE):
-            folder.take_scanned(dict(shipped[start : start + AT_ONCE]), gone if not start else ())
-            await asyncio.sleep(0)
-        self._server.turns.label = "indexing a scan"
-        await folder.index_scanned(facts, gone)
-        self._session.settle(folder)
-        self._session.refresh.news()
 
     async def _survey(self, folder: Folder, work: Work) -> None:
         settings = folder.snapshot.settings
