@@ -84,10 +84,16 @@ _TABLES = ("defines", "constants", "functions", "aliases", "kernels")
 def changed_names(old: FileIndex, new: FileIndex) -> set[str] | None:
     """The names that an edit of their file gives another meaning; None where more changed than
     names."""
-    for whole in ("namespaces", "bases", "class_templates"):
-        if getattr(old, whole) != getattr(new, whole):
-            return None
+    if old.namespaces != new.namespaces:
+        return None
     changed: set[str] = set()
+    for table in ("bases", "class_templates"):
+        # Compared whole, since a class that is not there any more says something, too.
+        was, now = getattr(old, table), getattr(new, table)
+        if was != now:
+            changed.update(
+                name for name in was.keys() | now.keys() if was.get(name) != now.get(name)
+            )
     for names in ("dynamic_users", "launching_macros", "kernel_macros"):
         changed |= getattr(old, names) ^ getattr(new, names)
     touched = next((names for token, names in new.steps if token is old.token), None)
@@ -173,6 +179,8 @@ def _text_of(item: object, index: FileIndex) -> str:
             texts += [condition.text for condition in function.conditions]
         case TypeAlias():
             texts = [item.target, *item.scope]
+        case str():
+            texts = [item]
         case RawKernel():
             texts = [*item.parameters, *item.scope]
             texts += [p.default for p in item.template_parameters if p.default]
@@ -188,6 +196,7 @@ def _declared(index: FileIndex) -> Iterator[tuple[str, object]]:
         for name, items in getattr(index, table).items():
             for item in items:
                 yield name, item
+    yield from index.bases.items()
 
 
 _PASTED = re.compile(r"(\w*)\s*##\s*(\w*)(?:\s*##\s*(\w+))*")

@@ -38,6 +38,8 @@ Asked = tuple[str, str, tuple[int, int], int]
 """The path of another file, a function's name and arity, and how many callers were followed."""
 MAX_WAITED = 50
 """Edits for which a reading is kept that found more: then what is not there is gone."""
+FEW_ANEW = 3
+"""Functions that most edits evaluate: one that evaluates more may soon be taken back."""
 K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
 
@@ -128,8 +130,8 @@ class Memory:
     elsewhere: dict[Asked, tuple[bytes, list[Call] | None]] = field(default_factory=dict)
     """The calls in other files, and the state of those that they were found in."""
     fuller: Memory | None = None
-    """An earlier reading, where this one found less: a brace that is not closed yet hides what
-    stands behind it."""
+    """An earlier reading, where this one found less, or much else: a brace or comment that is not
+    closed yet hides what stands behind it."""
     waited: int = 0
     """For how many readings it was kept."""
 
@@ -181,8 +183,12 @@ class Earlier:
         now: Memory,
         changed: set[str],
         launching: AbstractSet[str],
+        *,
+        is_last: bool,
     ) -> None:
         self.before = before
+        self.is_last = is_last
+        """It is the one just before this reading."""
         self.now = now
         self.launching = launching
         self.affected = affected_names(changed, now.index, now.declared)
@@ -269,11 +275,13 @@ class Reuse:
         self.launching = launching_macros(view).union(*(i.kernel_macros for i in view.indexes))
         """Macros whose uses are read in place, as they launch something or make a kernel."""
         self.earlier: list[Earlier] = []
+        self.anew = 0
+        """Functions that were evaluated."""
         for one in (before, before and before.fuller):
             if one is not None:
-                self._take(one, is_kernel)
+                self._take(one, is_kernel, is_last=one is before)
 
-    def _take(self, before: Memory, is_kernel: Callable[[str], bool]) -> None:
+    def _take(self, before: Memory, is_kernel: Callable[[str], bool], *, is_last: bool) -> None:
         changed = changed_names(before.index, self.memory.index)
         if changed is None:
             return
@@ -282,16 +290,20 @@ class Reuse:
                 changed.add(name)
             else:
                 self.memory.kernel_names[name] = answer
-        self.earlier.append(Earlier(self.path, before, self.memory, changed, self.launching))
+        earlier = Earlier(self.path, before, self.memory, changed, self.launching, is_last=is_last)
+        self.earlier.append(earlier)
 
     def finish(self) -> Memory:
         """What to keep for the next reading."""
-        found = self.memory.found
+        kept: Memory | None = None
         for one in self.earlier:
-            if one.before.found > found and one.before.waited < MAX_WAITED:
-                self.memory.fuller, found = one.before, one.before.found
-                one.before.waited += 1
-                one.before.fuller = None
+            before = one.before
+            is_lost = self.anew > FEW_ANEW if one.is_last else bool(one.affected)
+            if before.waited < MAX_WAITED and (before.found > self.memory.found or is_lost):
+                kept = before if kept is None or before.found >= kept.found else kept
+        if kept is not None:
+            self.memory.fuller, kept.fuller = kept, None
+            kept.waited += 1
         return self.memory
 
     def kernel(self, raw: RawKernel, head: tuple[object, ...]) -> KeptKernel | None:
@@ -327,6 +339,7 @@ class Reuse:
         self, function: Function, head: tuple[object, ...], deciding: AbstractSet[str]
     ) -> frozenset[str]:
         """The words that a function's facts follow from, by the names that decide them."""
+        self.anew += 1
         if not self.keeps:
             return frozenset()
         names = deciding | self.launching

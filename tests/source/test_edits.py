@@ -109,6 +109,47 @@ def test_a_brace_that_is_not_closed_yet_costs_nothing_once_it_is(
     assert set(edited.check(half.replace("3; {", "3; { { } }"))) <= {"middle"}
 
 
+def test_a_comment_that_swallows_declarations_costs_nothing_once_it_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edited = Edited(monkeypatch)
+    text = FILE.replace("__global__ void kA", "/* the first */ __global__ void kA")
+    text += "".join(f"void more{n}(int* p) {{ kA<<<{n}, BLOCK>>>(p); }}\n" for n in range(4))
+    edited.check(text)
+    half = text.replace("#define BLOCK", "/* the #define BLOCK")
+    assert edited.check(half)
+    edited.check(half.replace("/* the #", "/* the block #"))
+    assert edited.check(text.replace("#define BLOCK", "/* the block */ #define BLOCK")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("struct Base {", "struct Other {};\nstruct Base_ {"),
+        ("static constexpr int kT = 64;", "static constexpr int kT = 96;"),
+        (": Base {", ": Wide {"),
+        ("template <int N> struct Of {", "template <int M> struct Of {"),
+        ("template <int N> struct Of {", "template <int P, int N = 32> struct Of {"),
+    ],
+)
+def test_an_edit_of_a_class_reaches_what_is_made_of_it(old: str, new: str) -> None:
+    text = """
+struct Wide { static constexpr int kT = 128; };
+struct Base { static constexpr int kT = 64; };
+struct Middle : Base { };
+struct Derived : Middle { };
+template <int N> struct Of { static constexpr int kN = N * 2; };
+__global__ void k();
+void inherits() { k<<<1, Derived::kT>>>(); }
+void of() { k<<<1, Of<32>::kN>>>(); }
+"""
+    assert old in text
+    edited = Edited()
+    edited.facts(text)
+    edited.check(text.replace(old, new, 1))
+    edited.check(text)
+
+
 def test_a_constant_in_text_that_is_replaced_is_found_where_it_is() -> None:
     head = "int before;\nconstexpr int kT = 64;\nint behind;\n"
     text = head + "__global__ void k();\nvoid f() { k<<<1, kT>>>(); }\n"
