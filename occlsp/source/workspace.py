@@ -202,8 +202,12 @@ class Workspace(Files):
         return local.memory if local is not None else None
 
     def memory(self, path: str) -> Memory | None:
-        """What is kept of the reading of an open file."""
+        """What is kept of the reading of an open file, which is read again where it was not open
+        when it was read."""
         local = self.local(path)
+        if local is not None and local.memory is None:
+            self._files[path].local_key = b""
+            local = self.local(path)
         return local.memory if local is not None else None
 
     def _others_same(self, file: Entry, local: LocalFacts) -> bool:

@@ -85,6 +85,20 @@ def test_what_the_child_found_is_not_evaluated_again(folder: Folder, evaluated: 
     assert facts == afresh(folder, path, SOURCE)
 
 
+def test_a_file_that_is_opened_after_the_first_scan_is_not_evaluated_again_either(
+    folder: Folder, evaluated: list[str]
+) -> None:
+    first = scan(ScanRequest(folder.path), Control())
+    assert first.is_last
+    path = opens(folder, SOURCE)
+    folder.take_scanned(unpacked(first.files), ())
+    found = reads_all(folder, path)
+    evaluated.clear()
+    facts = looks_again(folder, path, found)
+    assert evaluated == []
+    assert facts == afresh(folder, path, SOURCE)
+
+
 def test_what_was_typed_since_the_opening_is(folder: Folder, evaluated: list[str]) -> None:
     path = opens(folder, SOURCE)
     edited = SOURCE.replace(b"4 * WARP", b"8 * WARP")
