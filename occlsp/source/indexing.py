@@ -62,7 +62,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         class_templates = old.class_templates
     else:
         class_templates = _class_templates(syntax.code)
-    return FileIndex(
+    index = FileIndex(
         path,
         _by_name(syntax.defines),
         _by_name(syntax.constants),
@@ -85,6 +85,9 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
         steps=since.steps() if since is not None else (),
     )
+    if since is not None and since.step.same_macros:
+        index.take_macros(since.index)
+    return index
 
 
 def _callable(function: Function, masked: bytes) -> Callable_:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.callers import UNITS, Callers
@@ -145,7 +146,7 @@ class Reading:
         if given is None:
             return replace(kept, given=None, facts=None)
         function = self.syntax.functions[index]
-        for known in (kept, *self.reuse.functions(function, kept.head)):
+        for known in chain((kept,), self.reuse.functions(function, kept.head)):
             if known.facts is not None and known.given == given:
                 return known
         if given == no_callers(function):

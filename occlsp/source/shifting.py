@@ -167,7 +167,7 @@ class Shift:
         return None if index is None else index + self.functions
 
     def function(self, one: Function) -> Function:
-        return Function(
+        moved = Function(
             one.name,
             one.qualified_name,
             self.span(one.span),
@@ -181,6 +181,8 @@ class Shift:
             one.in_macro,
             self.conditions(one.conditions),
         )
+        moved.take_lists(one)
+        return moved
 
     def constant(self, one: Constant) -> Constant:
         return Constant(

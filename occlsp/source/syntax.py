@@ -184,6 +184,15 @@ class _Lists:
             self._template_parameters = tuple([one for some in found for one in some])
             return self._template_parameters
 
+    def take_lists(self, other: _Lists) -> None:
+        """What was read of the same head at another place, but where that tells of the place."""
+        template = getattr(other, "_template_parameters", None)
+        if template is not None:
+            self._template_parameters = template
+        parameters = getattr(other, "_parameters", None)
+        if parameters is not None and all(one.default is None for one in parameters):
+            self._parameters = parameters
+
     def _read_parameters(self) -> Iterator[Parameter]:
         text, code, base = self.listed_text, self.listed_code, self.listed.start
         for part in split(code, 0, len(code)):

@@ -77,6 +77,10 @@ class FileIndex:
     steps: tuple[tuple[object, frozenset[str]], ...] = field(default=(), compare=False)
     """Of an edited file: earlier indexes, with the names of all that may have changed since."""
 
+    def take_macros(self, other: FileIndex) -> None:
+        """What is known of the bodies of another index's macros, which are the same here."""
+        self._naming, self._assigning = other._naming, other._assigning
+
     def macros_naming(self, word: str) -> Collection[str]:
         """The macros of this file whose bodies name a word."""
         if self._naming is None:
