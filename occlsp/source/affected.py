@@ -149,16 +149,25 @@ def words_that_count(
     words = set(_WORD.findall(text[function.span.start : start].decode("latin-1")))
     words.update(_WORD.findall(str(head)))
     words.discard(function.name)
+    for inside, counts in _statements(text[start:end]):
+        if counts or not deciding.isdisjoint(inside):
+            words.update(inside)
+    return frozenset(words)
+
+
+@lru_cache(maxsize=16)  # a body is asked for with and without its callers
+def _statements(body: bytes) -> list[tuple[frozenset[str], bool]]:
+    """The words of a body's statements, and whether they count in any case."""
+    found: list[tuple[frozenset[str], bool]] = []
     piece, depth = "", 0
-    for part in _BOUNDS.split(text[start:end].decode("latin-1")):
+    for part in _BOUNDS.split(body.decode("latin-1")):
         piece += f" {part}"
         depth += part.count("(") - part.count(")")
         if depth <= 0:
-            inside = _WORD.findall(piece)
-            if not deciding.isdisjoint(inside) or _DECIDES.search(piece):
-                words.update(inside)
+            found.append((frozenset(_WORD.findall(piece)), bool(_DECIDES.search(piece))))
             piece, depth = "", 0
-    return frozenset(words.union(_WORD.findall(piece)))
+    found.append((frozenset(_WORD.findall(piece)), True))
+    return found
 
 
 def _text_of(item: object, index: FileIndex) -> str:
