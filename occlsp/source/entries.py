@@ -60,7 +60,7 @@ class Entry:
     resolved: tuple[str, ...] = field(default_factory=tuple)
     resolved_at: int = -1
     calls: bytes = b""
-    """Names of functions that it may call, a zero around each; empty where nobody asked yet."""
+    """What `calls_of` gives; empty where nobody asked yet."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
 
@@ -106,14 +106,8 @@ class KernelNames:
         return bool(self._files.get(name))
 
 
-def may_call(file: Entry, name: bytes) -> bool:
-    """Whether a file may call a function of this name."""
-    if file.syntax is not None and name not in file.syntax.code:
-        return False
-    return b"\0%b\0" % name in _calls(file)
-
-
-def _calls(file: Entry) -> bytes:
+def calls_of(file: Entry) -> bytes:
+    """The names of functions that a file may call, a zero around each."""
     if not file.calls and file.syntax is not None:
         file.calls = b"\0%b\0" % b"\0".join(sorted(called_names(file.syntax)))
     return file.calls
@@ -121,7 +115,7 @@ def _calls(file: Entry) -> bytes:
 
 def drop_text(file: Entry) -> None:
     """Keeps of a file's text only what it may call."""
-    _calls(file)
+    calls_of(file)
     file.syntax = None
     file.parsed = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 
 USUAL_FOLDERS = ("", "include", "inc", "src", "source", "csrc", "common", "Common", "common/inc")
 """Folders below a workspace's root where headers are kept, tried after the `-I` ones."""
@@ -94,24 +93,21 @@ class IncludeResolver:
 
     def _by_end(self, target: str, folder: str) -> str | None:
         """The one workspace file whose path ends like this; the nearest of several, if one is."""
-        wanted = [part for part in PurePath(target).parts if part not in ("..", ".")]
-        if not wanted:
+        wanted = [part for part in target.split("/") if part not in ("", ".", "..")]
+        if not wanted or os.path.isabs(target):  # noqa: PTH117
             return None
-        found = [
-            path
-            for path in self._known.get(wanted[-1], ())
-            if list(PurePath(path).parts[-len(wanted) :]) == wanted
-        ]
+        end = "/".join(("", *wanted)).replace("/", os.sep)
+        found = [path for path in self._known.get(wanted[-1], ()) if path.endswith(end)]
         if len(found) <= 1:
             return found[0] if found else None
-        shared = {path: len(_shared_folders(path, folder)) for path in found}
+        shared = {path: _shared_folders(path, folder) for path in found}
         best = max(shared.values())
-        nearest = [path for path, length in shared.items() if length == best]
+        nearest = [path for path, count in shared.items() if count == best]
         return nearest[0] if len(nearest) == 1 else None
 
 
-def _shared_folders(path: str, folder: str) -> str:
-    try:
-        return os.path.commonpath([path, folder])
-    except ValueError:
-        return ""
+def _shared_folders(path: str, folder: str) -> int:
+    """How many folders lead to both."""
+    above = folder.split(os.sep)  # noqa: PTH206
+    pairs = zip(path.split(os.sep), above, strict=False)  # noqa: PTH206
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), len(above))

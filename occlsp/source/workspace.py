@@ -21,8 +21,8 @@ from occlsp.source.entries import (
     Entry,
     Instantiating,
     KernelNames,
+    calls_of,
     instantiating,
-    may_call,
     means,
     read_file,
 )
@@ -45,6 +45,8 @@ _HERE_ALONE = frozenset(
     )
 )
 """What is not handed to another process: it is made again."""
+MAX_BORROWED = 8
+"""Files whose texts are kept that were read again for another's sake."""
 MAX_CALLING = 8
 """Files that call one function: with more, what they all give is not looked for."""
 
@@ -70,8 +72,8 @@ class Workspace(Files):
         self._outsides: dict[str, Outside] = {}
         self._mains: tuple[int, Mains] = (-1, {})
         self._asking: set[str] = set()
-        self._borrowed: list[str] = []
-        """Files whose texts were read again for another's sake."""
+        self._borrowed: dict[str, None] = {}
+        """Files whose texts were read again for another's sake, the last one last."""
         self._instantiating: dict[str, tuple[LocalFacts, Instantiating]] = {}
 
     def entry(self, path: str, *, evaluate: bool = True) -> Entry:
@@ -186,10 +188,7 @@ class Workspace(Files):
         local.kernel_names = dict(names.answers)
         local.asks_callers |= self._outsides[path].is_asked
         file.local = local
-        for other in self._borrowed:
-            if other != path and other in self._files:
-                self._slim(other, self._files[other])
-        self._borrowed.clear()
+        self._give_back()
         file = self._files[path]
         file.local_key = key
         file.local_version, file.world = version, b""
@@ -221,8 +220,8 @@ class Workspace(Files):
 
     def _calling(self, name: str) -> list[Elsewhere] | None:
         """The files in view that call a function of this name; None where they are many."""
-        word = name.encode()
-        calling = [path for path, file in self._files.items() if may_call(file, word)]
+        word = b"\0%b\0" % name.encode()
+        calling = [p for p, file in self._files.items() if word in (file.calls or calls_of(file))]
         if len(calling) > MAX_CALLING:
             return None
         return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
@@ -233,8 +232,17 @@ class Workspace(Files):
             self._mains = (self._version, {})
         return self._mains[1]
 
+    def _give_back(self) -> None:
+        """Drops what was read again for another file's sake, but for the last few: the next file
+        may ask for them, too."""
+        for other in list(self._borrowed)[:-MAX_BORROWED]:
+            del self._borrowed[other]
+            if other in self._files:
+                self._slim(other, self._files[other])
+
     def _origin(self, path: str) -> Origin | None:
-        self._borrowed.append(path)
+        if self._files[path].syntax is None:
+            self._borrowed[path] = None
         syntax = self._syntax(path, self._files[path])
         return None if syntax is None else Origin(path, syntax, self._view(path))
 
@@ -315,6 +323,7 @@ class Workspace(Files):
         file = self._files[path]
         file.local, file.local_key, file.errors = found
         file.local_version, file.world = self._version, b""
+        self._slim(path, file)
 
     def settle(self) -> None:
         """Takes in that all facts were found with everything in view that is in view now."""
