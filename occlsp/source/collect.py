@@ -11,7 +11,7 @@ from occlsp.source.attribute_calls import ATTRIBUTE_CALLS, attribute_kind, cache
 from occlsp.source.configured import Configured
 from occlsp.source.conversion import evaluate_text
 from occlsp.source.evaluate import Budget, evaluate
-from occlsp.source.expansion import WRAPPER, Expansion, Use, expand, placed
+from occlsp.source.expansion import WRAPPER, Expansion, Use, expand, is_lost, placed
 from occlsp.source.facts import Attribute, Launch, Value, Value3
 from occlsp.source.flow import Interpreter
 from occlsp.source.launched import WORDS, Callee, is_name, of_kernels, resolved_arguments
@@ -153,7 +153,7 @@ class Collector:
         view = self.origin.view
         self.added.add(id(use))
         expansions = self.expansions(use, body)
-        self.facts.is_complete &= bool(expansions)
+        self.facts.is_complete &= not is_lost(use, expansions, view)
         for expansion in expansions:
             syntax = expansion.syntax
             raw: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]

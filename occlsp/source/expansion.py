@@ -119,6 +119,12 @@ def expand(use: Use, text: str, view: View, *, wrapped: bool) -> list[Expansion]
     return found
 
 
+def is_lost(use: Use, expansions: Sequence[Expansion], view: View) -> bool:
+    """Whether a macro is used of which it is not read what it expands to."""
+    at = Place(view.path, use.span.start)
+    return not expansions and bool(view.macros.alternatives(use.name, at).definitions)
+
+
 def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:
     """Tokens as text, and where each character of it comes from."""
     parts: list[str] = []

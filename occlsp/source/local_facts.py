@@ -18,6 +18,7 @@ from occlsp.source.expansion import (
     arguments_end,
     dispatching_macros,
     expand,
+    is_lost,
     launching_macros,
     placed,
     uses,
@@ -178,7 +179,7 @@ def local_facts(
     found = FunctionFacts()
     for use in reading.functions(callers, found):
         expansions = expand(use, masked_text(syntax, use), view, wrapped=False)
-        found.is_complete &= bool(expansions)
+        found.is_complete &= not is_lost(use, expansions, view)
         for expansion in expansions:
             kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)

@@ -69,6 +69,11 @@ def test_a_use_that_is_not_read_makes_all_unknown() -> None:
     assert threads(RUN + USE + long) == [None]
 
 
+def test_what_is_no_macro_where_it_stands_does_not_count() -> None:
+    later = "#undef RUN\nvoid RUN(int*);\nvoid g(int* p) { RUN(p); }\n"
+    assert threads(RUN + USE + later) == [[64]]
+
+
 def test_an_edit_moves_what_a_use_makes() -> None:
     made = Workspace("/", reader=None)
     source = KERNELS + RUN + USE
