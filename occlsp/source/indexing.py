@@ -96,7 +96,7 @@ def _callable(function: Function, masked: bytes) -> Callable_:
     if body is not None:
         head = masked[function.span.start : function.body.start].decode("latin-1")
         returns = _returned(head, function.name)
-    if returns in NOT_VALUES:
+    if returns in NOT_VALUES and (body is None or "return" in body):
         body = None
     return Callable_(function, body, returns, forwarded(function, masked))
 
@@ -178,11 +178,16 @@ def _evaluable(function: Function, masked: bytes) -> str | None:
     limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
     if end - start > limit or function.in_macro is not None or function.name == "main":
         return None
-    if masked.find(b"return", start, end) < 0 or masked.find(b"<<<", start, end) >= 0:
+    if masked.find(b"<<<", start, end) >= 0:
+        return None
+    is_value = masked.find(b"return", start, end) >= 0
+    if not is_value and _SETS.search(masked, function.span.start, start) is None:
         return None
     return masked[start:end].decode("latin-1")
 
 
+_SETS = re.compile(rb"\b(?:dim3|u?int|unsigned|size_t|u?int(?:32|64)_t)\s*&\s*\w")
+"""A parameter that a function may set to a size."""
 _ATTRIBUTES = re.compile(
     r"\b(?:__host__|__device__|__forceinline__|__inline__|__noinline__|friend)\b"
 )

@@ -26,6 +26,7 @@ from occlsp.source.linear import itself
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
+from occlsp.source.out_parameters import apply_function
 from occlsp.source.slicing import Slice
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.text import Span
@@ -181,7 +182,7 @@ class Variables:
 
     def called(self, tokens: Sequence[Token], start: int) -> None:
         """A call, or several assignments with commas between them."""
-        if apply_known_call(tokens, self):
+        if apply_known_call(tokens, self) or apply_function(tokens, start, self):
             return
         if any(token.text in ASSIGNMENTS or token.text in ("++", "--") for token in tokens):
             parts = split_arguments(tokens)

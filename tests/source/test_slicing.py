@@ -54,7 +54,7 @@ def test_conditions_count_where_something_hangs_on_them(
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("int t = 64; change(t); k<<<1, t>>>(p);", None),
+        ("int t = 64; change(t); k<<<1, t>>>(p);", {1}),
         ("int t = 64; look(t); k<<<1, t>>>(p);", {64}),
         ("int t = 64; int& r = t; r = 32; k<<<1, t>>>(p);", None),
         ("int t = 64; int* r = &t; *r = 32; k<<<1, t>>>(p);", {32}),
