@@ -126,8 +126,10 @@ class Files:
         if old is not None:
             file.local, file.local_key = old.local, old.local_key
             file.local_version = old.local_version
-        if old is not None and old.targets != file.targets:
-            self._graph += 1
+            if old.targets == file.targets:
+                file.resolved, file.resolved_at = old.resolved, old.resolved_at
+            else:
+                self._graph += 1
         self._links += old is None or old.targets != file.targets
         self._put(path, file)
         self._version += 1
