@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from occlsp.source.text import Span
+from occlsp.source.text import Span, span_of
 
 _BRACKET = re.compile(rb"[()\[\]{}]")
 _PARENTHESIS = re.compile(rb"[()]")
@@ -36,6 +36,9 @@ def match_all(code: bytes, start: int, end: int) -> dict[int, int]:
         opener = _CLOSERS.get(character)
         if opener is None:
             stack.append(offset)
+            continue
+        if stack and code[stack[-1]] == opener:
+            pairs[stack.pop()] = offset
             continue
         depth = len(stack) - 1
         while depth >= 0 and code[stack[depth]] != opener:
@@ -100,8 +103,10 @@ def split(code: bytes, start: int, end: int) -> list[Span]:
 
 def split_at_commas(code: bytes, start: int, end: int) -> list[Span]:
     """As `split`, with the blanks around each part: literals are blanks in code."""
+    if code.find(b",", start, end) < 0:
+        return [span_of((start, end))]
     edges = [start - 1, *_top_level_commas(code, start, end), end]
-    return [Span(left + 1, right) for left, right in pairwise(edges)]
+    return [span_of((left + 1, right)) for left, right in pairwise(edges)]
 
 
 def skip_blanks(code: bytes, start: int, end: int) -> int:
@@ -112,17 +117,14 @@ def skip_blanks(code: bytes, start: int, end: int) -> int:
 
 def strip(code: bytes, start: int, end: int) -> Span:
     """`code[start:end]` without the blanks around it; empty stays at `start`."""
-    piece = code[start:end]
-    stripped = piece.lstrip()
+    stripped = code[start:end].lstrip()
     if not stripped:
-        return Span(start, start)
-    left = start + len(piece) - len(stripped)
-    return Span(left, left + len(stripped.rstrip()))
+        return span_of((start, start))
+    left = end - len(stripped) if end <= len(code) else len(code) - len(stripped)
+    return span_of((left, left + len(stripped.rstrip())))
 
 
 def _top_level_commas(code: bytes, start: int, end: int) -> list[int]:
-    if code.find(b",", start, end) < 0:
-        return []
     if _NESTING.search(code, start, end) is None:
         return [match.start() for match in _COMMA.finditer(code, start, end)]
     # One stack for brackets and angles. An angle counts only once it is closed, so a comma

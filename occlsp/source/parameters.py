@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from occlsp.source.brackets import split, strip
 from occlsp.source.facts import TemplateParameter
@@ -62,6 +63,7 @@ def parameter(code: bytes, part: Span) -> tuple[str, str | None, Span | None]:
     return (f"{kind}..." if is_pack else kind), name, default
 
 
+@lru_cache(maxsize=2048)  # the same few stand in most lists
 def _type_and_name(piece: bytes) -> tuple[str, str | None, bool]:
     if len(piece) > _LONGEST_PARAMETER:
         return _clean(piece[:_LONGEST_PARAMETER]), None, False

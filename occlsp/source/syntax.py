@@ -16,7 +16,7 @@ from occlsp.source.facts import SourceError, TemplateParameter
 from occlsp.source.mask import blank_comments
 from occlsp.source.parameters import parameter, template_parameters
 from occlsp.source.record import record
-from occlsp.source.text import Span
+from occlsp.source.text import Span, span_of
 
 _DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
@@ -35,10 +35,13 @@ def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
     clean = code[start:end]
     if piece != clean:
         piece = clean if _DIRECTIVE.search(piece) else blank_comments(piece)
-    left = len(piece) - len(piece.lstrip())
-    piece = piece.strip()
-    left = start + left if piece else strip(code, start, end).start
-    return Expr(piece.decode("utf-8", "replace"), Span(left, left + len(piece)))
+    bare = piece.lstrip()
+    if not bare:
+        left = strip(code, start, end).start
+        return Expr("", span_of((left, left)))
+    left = start + len(piece) - len(bare)
+    bare = bare.rstrip()
+    return Expr(bare.decode("utf-8", "replace"), span_of((left, left + len(bare))))
 
 
 @record(frozen=True, slots=True)

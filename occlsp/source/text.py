@@ -8,6 +8,8 @@ ordinary characters, as they are to compilers and to the protocol.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
@@ -24,6 +26,10 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+
+span_of: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
+"""A span of its two ends, without the call that names them: they are made by the million."""
 
 
 class LineIndex:
