@@ -35,7 +35,7 @@ from occlsp.source.directives import (
 )
 from occlsp.source.heads import Plain, plain_head
 from occlsp.source.mask import blank
-from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
+from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement, state_of
 from occlsp.source.syntax import Condition
 from occlsp.source.text import IDENTIFIER, Span
 
@@ -89,10 +89,17 @@ class Scanner:
         while position is not None and not self.stopped:
             if self.state.scope.holds_declarations:
                 match = search(masked, position)
-                position = None if match is None else self.take(match.start(), position)
+                if match is None:
+                    break
+                offset = match.start()
+                if masked[offset] == 0x3B:
+                    self.end_statement(offset)
+                    position = offset + 1
+                else:
+                    position = self.take(offset, position)
             else:
                 position = self.pass_over(position)
-        if position is None:
+        if not self.stopped:
             self.scan.end = len(self.masked)
             self.finish()
         self.scan.code = bytes(self.code[: self.scan.end - self.start])
@@ -102,14 +109,11 @@ class Scanner:
     def take(self, offset: int, floor: int) -> int:
         """Uses the token at `offset`; where the next is looked for."""
         token = self.masked[offset]
-        if token == 0x3B:
-            self.end_statement(offset)
-        elif token == 0x7B:
+        if token == 0x7B:
             return self.open_declared(offset)
-        elif token == 0x23:
+        if token == 0x23:
             return self.take_directive(offset, floor)
-        else:
-            self.close_declarations(offset)
+        self.close_declarations(offset)
         return offset + 1
 
     def pass_over(self, position: int) -> int | None:
@@ -215,7 +219,7 @@ class Scanner:
         block = Block(declaration, opening, end, scope.names, "function", scope.heads)
         self.scan.blocks.append(block)
         self.last_close = end
-        self.state = State(scope, 0, end, 0)
+        self.state = state_of((scope, 0, end, 0))
         self.checkpoint(end)
         return end
 
@@ -271,7 +275,7 @@ class Scanner:
         scope, _, declaration, _ = self.state
         if self.masked.find(b"const", declaration, offset) >= 0:
             self.scan.statements.append(Statement(declaration, offset, scope.names, scope.heads))
-        self.state = State(scope, 0, offset + 1, 0)
+        self.state = state_of((scope, 0, offset + 1, 0))
         self.checkpoint(offset + 1)
 
     def leave_broken_body(self, offset: int) -> None:

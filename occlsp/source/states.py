@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from occlsp.source.syntax import Condition
@@ -79,6 +81,10 @@ class State(NamedTuple):
     depth: int
     declaration: int
     blocks: int
+
+
+state_of: Callable[[tuple[Scope, int, int, int]], State] = partial(tuple.__new__, State)
+"""A state of its parts, without the call that names them."""
 
 
 class Group(NamedTuple):
