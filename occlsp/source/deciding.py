@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from occlsp.source import statements as st
 from occlsp.source.bodies import readable
@@ -18,7 +19,6 @@ from occlsp.source.relevance import last_that_counts
 from occlsp.source.sites import Site, read_site
 from occlsp.source.slicing import Slice
 from occlsp.source.syntax import Function
-from occlsp.source.view import View
 
 MAX_BODY = 100_000
 """Bytes of a body that calls are evaluated in: nobody writes it longer, but a brace that is not
@@ -123,19 +123,32 @@ class Deciding:
         asked: dict[int, list[bool]],
     ) -> frozenset[str]:
         """The names that decide what a function hands on."""
-        text = body_text(origin, function)
         base = function.body.start + 1
-        events = sorted(site.start - base for site in sites)
-        parameters = {p.name for p in function.parameters if p.name}
-        until = last_that_counts(text, events[-1])
-        wanted = asked_names(sites, asked)
-        view: View = origin.view
-        found = Slice(text, events, wanted, parameters, view.assigning, until)
-        try:
-            found.ask(st.read(text))
-        except (st.Unreadable, RecursionError):
-            return frozenset(parameters)
-        return frozenset(found.names)
+        return _deciding(
+            body_text(origin, function),
+            tuple(sorted(site.start - base for site in sites)),
+            frozenset(asked_names(sites, asked)),
+            frozenset(p.name for p in function.parameters if p.name),
+            origin.view.assigning,
+        )
+
+
+@lru_cache(maxsize=256)  # an edit leaves most functions alone
+def _deciding(
+    text: str,
+    events: tuple[int, ...],
+    wanted: frozenset[str],
+    parameters: frozenset[str],
+    assigning: frozenset[str],
+) -> frozenset[str]:
+    """The names that decide some others at some places of a body."""
+    until = last_that_counts(text, events[-1])
+    found = Slice(text, events, wanted, parameters, assigning, until)
+    try:
+        found.ask(st.read(text))
+    except (st.Unreadable, RecursionError):
+        return parameters
+    return frozenset(found.names)
 
 
 def called_in(
