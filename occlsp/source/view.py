@@ -140,10 +140,13 @@ class Included:
 
     def __init__(self, indexes: Sequence[FileIndex]) -> None:
         self.indexes = tuple(indexes)
+        self._names: dict[str, frozenset[str]] = {}
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
 
     def found(self, table: str, name: str) -> list:  # type: ignore[type-arg]
         """All declarations of a name, with the paths of their files."""
+        if name not in self._declared(table):
+            return []
         found = self._cached.get((table, name))
         if found is None:
             found = self._cached[table, name] = [
@@ -153,12 +156,17 @@ class Included:
             ]
         return found
 
+    def _declared(self, table: str) -> frozenset[str]:
+        """All names of a table: most of those that are asked for are declared nowhere."""
+        if table not in self._names:
+            tables = [getattr(index, table) for index in self.indexes]
+            self._names[table] = frozenset().union(*tables)
+        return self._names[table]
+
     @cached_property
     def value_names(self) -> frozenset[str]:
         """The names of all macros and constants."""
-        return frozenset().union(
-            *(index.defines.keys() | index.constants.keys() for index in self.indexes)
-        )
+        return self._declared("defines") | self._declared("constants")
 
 
 class _Names:
