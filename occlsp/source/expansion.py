@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from occlsp.source.facts import Definition
@@ -115,7 +115,7 @@ def expand(use: Use, text: str, view: View, *, wrapped: bool) -> list[Expansion]
         if wrapped:
             expanded = WRAPPER + expanded + b";}"
             offsets = [-1] * len(WRAPPER) + offsets + [-1, -1]
-        found.append(Expansion(use, parse(expanded), offsets))
+        found.append(Expansion(use, _parsed(expanded), offsets))
     return found
 
 
@@ -123,6 +123,12 @@ def is_lost(use: Use, expansions: Sequence[Expansion], view: View) -> bool:
     """Whether a macro is used of which it is not read what it expands to."""
     at = Place(view.path, use.span.start)
     return not expansions and bool(view.macros.alternatives(use.name, at).definitions)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: bytes) -> FileSyntax:
+    """What an expansion says: a function is followed again with what its callers give."""
+    return parse(text)
 
 
 def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:

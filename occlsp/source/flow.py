@@ -28,7 +28,7 @@ from occlsp.source.values import (
     Abstract,
     to_number,
 )
-from occlsp.source.variables import Variables
+from occlsp.source.variables import Variables, root_of
 from occlsp.source.view import View
 
 MAX_STATEMENTS = 50_000
@@ -75,9 +75,12 @@ class Interpreter(Variables):
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
+        self.parted = {root_of(key) for key in self.state.variables if root_of(key) != key}
         until = len(self.text)
         if self.events and self.returns is None:
             until = last_that_counts(self.text, self.events[-1])
+            if until < len(self.text) and st.is_whole(self.text, until):
+                self.text = self.text[:until]  # what is behind is not even looked at
         self.slice = Slice(
             self.text,
             self.events,

@@ -63,6 +63,7 @@ def _answer(argument: list[Token], call: str, interpreter: Variables) -> None:
         unknown(f"{call}() answers it at run time", INT, device=True),
         occupancy=_POTENTIAL.match(call) is not None,
     )
+    interpreter.parted.add(name)
     interpreter.state.variables[path if path.isidentifier() or "." in path else name] = answer
 
 

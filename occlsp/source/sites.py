@@ -59,7 +59,6 @@ _HERE, _NEAR, _AHEAD = 64, 256, 2_000
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
 _ADDRESS_END = re.compile(rb"\s*(?:[,;)}]|:(?!:))")
-_LONE = re.compile(rb"[(,]\s*&?\s*\Z")
 _BRACKETS = re.compile(rb"[()\[\]{};,]")
 
 
@@ -152,7 +151,7 @@ def handed_to(code: bytes, start: int) -> Handed | None:
     """The call that what stands at `start` is an argument of; None where it is none by itself."""
     floor = max(0, start - _AHEAD)
     before = code[floor:start]
-    if _LONE.search(before) is None:
+    if not before.rstrip().removesuffix(b"&").rstrip().endswith((b"(", b",")):
         return None
     position = depth = 0
     for match in reversed(list(_BRACKETS.finditer(before))):

@@ -123,14 +123,25 @@ def read(text: str) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
+def is_whole(text: str, end: int) -> bool:
+    """Whether a body's text up to an offset reads as it does in all of it: nothing is open there,
+    as `else {` is behind a block."""
+    pairs = (("(", ")"), ("[", "]"), ("{", "}"))
+    return MARKS.search(text) is None and all(
+        text.count(opening, 0, end) == text.count(closing, 0, end) for opening, closing in pairs
+    )
+
+
 def _tokens(text: str) -> list[tuple[str, int]]:
     """What a text is structured by, and an empty token at its end."""
     found = []
     for match in _STRUCTURE.finditer(text):
         start, token = match.start(), match.group()
-        before = text[start - 1 : start]
-        if len(token) == 1 or not (before.isalnum() or before == "_"):
-            found.append((token, start))
+        if len(token) > 1:
+            before = text[start - 1 : start]
+            if before.isalnum() or before == "_":
+                continue
+        found.append((token, start))
     found.append(("", len(text)))
     return found
 

@@ -58,6 +58,8 @@ class Variables:
     state: State
     local_types: dict[str, str]
     declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]]
+    parted: set[str]
+    """The variables of whose parts something may be known."""
 
     def place(self, offset: int) -> At:
         """Where an offset of the text stands, for what macros are seen there."""
@@ -85,18 +87,24 @@ class Variables:
         """Declares a variable in the current scope."""
         state = self.state
         if name not in self.declared[-1]:
-            starts = (f"{name}.", f"{name}[")
-            hidden = {k: v for k, v in state.variables.items() if k == name or k.startswith(starts)}
+            hidden = {k: state.variables[k] for k in self.keys_of(name)}
             self.declared[-1][name] = (state.types.get(name), hidden)
         self.forget(name)
         state.types[name] = kind
 
+    def keys_of(self, name: str) -> list[str]:
+        """A variable and its parts, as far as something is known of them."""
+        variables = self.state.variables
+        found = [name] if name in variables else []
+        if name in self.parted:
+            starts = (f"{name}.", f"{name}[")
+            found += [key for key in variables if key.startswith(starts)]
+        return found
+
     def forget(self, name: str) -> None:
         """Drops a variable and all that is known of its parts."""
-        variables = self.state.variables
-        variables.pop(name, None)
-        for key in [k for k in variables if k.startswith((f"{name}.", f"{name}[", f"{name}->"))]:
-            del variables[key]
+        for key in self.keys_of(name):
+            del self.state.variables[key]
 
     def havoc(self, start: int, end: int) -> None:
         """What a loop may change is not known at its head, nor behind it."""
@@ -112,9 +120,7 @@ class Variables:
 
     def known_names(self) -> set[str]:
         """The roots of the variables of which something is known."""
-        return {name.split(".")[0].split("[")[0] for name in self.state.variables} | set(
-            self.state.types
-        )
+        return set(map(root_of, self.state.variables)) | set(self.state.types)
 
     def spoil(self, name: str, why: str) -> None:
         """Nothing is known of a variable any more."""
@@ -208,10 +214,7 @@ class Variables:
     def is_local(self, name: str) -> bool:
         """Whether something is known of a variable of this name, or of a part of it."""
         state = self.state
-        if name in state.types or name in state.variables:
-            return True
-        starts = (f"{name}.", f"{name}[")
-        return any(key.startswith(starts) for key in state.variables)
+        return name in state.types or bool(self.keys_of(name))
 
     def apply_change(self, change: Change) -> None:
         if not self.is_local(change.name):
@@ -273,14 +276,15 @@ class Variables:
         value = self.initial(item, start)
         fields = {}
         if isinstance(value, Number) and "Config" in item.type:
-            start_of = f"{item.name}."
-            fields = {k: v for k, v in state.variables.items() if k.startswith(start_of)}
+            fields = {k: state.variables[k] for k in self.keys_of(item.name) if k != item.name}
         kind = f"{item.type}{extents(item, start, self)}" if item.is_array else item.type
         self.hide(item.name, kind)
         state.variables[item.name] = value
-        state.variables.update(fields)
         if item.is_array and not item.is_function_pointer:
-            state.variables.update(elements(item, start, self))
+            fields |= elements(item, start, self)
+        if fields:
+            state.variables.update(fields)
+            self.parted.add(item.name)
 
     def share(self, item: Declaration) -> None:
         """A reference to a variable: what it does to it is not followed."""
@@ -334,6 +338,7 @@ class Variables:
             inner = tokens[1:-1]
         fields = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
         parts = split_arguments(inner)
+        self.parted.add(item.name)
         self.state.variables[f"{item.name}.dynamicSmemBytes"] = _ZERO
         if len(parts) == 1 and parts[0] and parts[0][0].text == "0":
             return unknown(f"{item.name} is an object")
@@ -375,7 +380,7 @@ class Variables:
         if key is None:
             self.unknown_target(target)
             return
-        root = key.split(".")[0].split("[")[0]
+        root = root_of(key)
         if root not in self.names and root not in self.state.variables:
             return
         value = self.evaluated(tokens, start)
@@ -396,8 +401,12 @@ class Variables:
             value = to_dim(value)
         elif kind and not isinstance(value, Place):
             value = converted(value, kind, FlowScope(self, self.state))
-        for name in [k for k in variables if k.startswith((f"{key}.", f"{key}["))]:
-            del variables[name]
+        root = root_of(key)
+        if root in self.parted:
+            for name in [k for k in variables if k.startswith((f"{key}.", f"{key}["))]:
+                del variables[name]
+        if root != key:
+            self.parted.add(root)
         variables[key] = self.named(value, key, tokens, start)
 
     def unknown_target(self, target: list[Token]) -> None:
@@ -432,6 +441,11 @@ class Variables:
                 last = _ZERO if last is None else binary("+", last, to_number(_one()))
             self.state.variables[part[0].text] = last
             self.state.types[part[0].text] = "const int"
+
+
+def root_of(key: str) -> str:
+    """The variable that a key stands for a part of."""
+    return key.split(".", 1)[0].split("[", 1)[0]
 
 
 _ZERO = Number(types.integer("int"), (0,), 0, 0)

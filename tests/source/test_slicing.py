@@ -133,3 +133,16 @@ def test_a_call_gives_the_same_wherever_it_is_evaluated() -> None:
     first, short, again = facts(deep, before).launches
     assert short.block.values == ((3, 1, 1),)
     assert first.block.values == again.block.values
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "else { look(n); }",
+        "else if (n) { look(n); } else { look(n); }",
+        "",
+        "while (n) { look(n); }",
+    ],
+)
+def test_what_stands_behind_the_last_launch_makes_no_difference(rest: str) -> None:
+    assert threads(f"int t = 64; if (n > 3) {{ k<<<1, t>>>(p); }} {rest} t = n;") == {64}
