@@ -7,6 +7,7 @@ fails for certain, and an occupancy computed from it is an upper bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -134,14 +135,21 @@ def shape(block: Value3, dynamic_smem: Value) -> Shape:
     sizes: tuple[int | None, ...] = ()
     if dynamic_smem.block_expression is not None:
         pairs = [(b, of_block(dynamic_smem, math.prod(b))) for b in blocks]
-        may_mix = False
+        may_mix = are_combined(blocks)
     else:
         sizes = _sizes(dynamic_smem)
         pairs = list(product(blocks, sizes))
-        may_mix = len(blocks) > 1 and len(sizes) > 1
+        may_mix = are_combined(blocks) or (len(blocks) > 1 and len(sizes) > 1)
     if len(pairs) > MOST_CASES:
         pairs = [min(pairs, key=_demand), max(pairs, key=_demand)]
     return Shape(tuple(pairs), is_least, may_mix)
+
+
+def are_combined(triples: Sequence[Triple]) -> bool:
+    """Whether each value of one dimension stands with each of another, as where they are known
+    apart: some of such blocks may never occur."""
+    kinds = [len(set(dimension)) for dimension in zip(*triples, strict=True)]
+    return max(kinds, default=0) < math.prod(kinds) == len(set(triples))
 
 
 def of_block(dynamic_smem: Value, threads: int) -> int | None:

@@ -139,6 +139,30 @@ void run(float* p, int n) {
     )
 
 
+def test_sizes_that_may_never_occur_together_are_no_fault() -> None:
+    """Callers give (128, 4) and (16, 16): (128, 16) is a combination of ours."""
+    check(
+        """
+__global__ void k(float* p) { p[0] = 1; }
+template <int X>
+static void run(float* p, int y) {
+    k<<<4, dim3(X, y)>>>(p);
+}
+template <int X>
+static void deep(float* p, int z) {
+    k<<<4, dim3(X, 1, z)>>>(p);
+//   ^^^^^^^^^^^^^^^^^^^^^^ information block-too-large: for 2 of the 4 values that it can have: block dimension z is 128
+}
+void all(float* p) {
+    run<128>(p, 4);
+    run<16>(p, 16);
+    deep<4>(p, 128);
+    deep<2>(p, 2);
+}
+"""
+    )
+
+
 def test_grid_shape() -> None:
     check(
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from occlsp.analysis.cases import are_combined
 from occlsp.source.facts import Triple, Value, Value3
 
 ERROR_CODES = frozenset({-1, 2**32 - 1})
@@ -17,7 +18,7 @@ def triples(values: Iterable[Value3], problem: Callable[[Triple], str | None]) -
     problems: list[str | None] = []
     for value in values:
         if value.values:
-            problems += [problem(triple) for triple in _sizes(value.values)]
+            problems += _problems(_sizes(value.values), problem)
         elif value.min is not None and any(least is not None for least in value.min):
             x, y, z = (1 if least is None else max(1, least) for least in value.min)
             found = problem((x, y, z))
@@ -25,6 +26,22 @@ def triples(values: Iterable[Value3], problem: Callable[[Triple], str | None]) -
         else:
             problems.append(None)
     return _verdict(problems)
+
+
+def _problems(
+    sizes: tuple[Triple, ...], problem: Callable[[Triple], str | None]
+) -> list[str | None]:
+    """Of each size. Where dimensions are known apart, only what is wrong with one of them by
+    itself: no size that has it is fit."""
+    found = [problem(size) for size in sizes]
+    if not are_combined(sizes):
+        return found
+    fit = [size for size, wrong in zip(sizes, found, strict=True) if wrong is None]
+    known = [{size[axis] for size in fit} for axis in range(3)]
+    return [
+        wrong if any(size[axis] not in known[axis] for axis in range(3)) else None
+        for size, wrong in zip(sizes, found, strict=True)
+    ]
 
 
 def _sizes(triples_: tuple[Triple, ...]) -> tuple[Triple, ...]:
