@@ -405,6 +405,7 @@ class Scanner:
         self.state = group.at_start
         if group.starts_settled:
             self.state = self.state._replace(declaration=directive.span.end)
+        self.resume(directive.span.end)
         return self.begin_branch(group, directive, whole)
 
     def begin_branch(self, group: Group, directive: Directive, text: str) -> int:
@@ -434,8 +435,16 @@ class Scanner:
         self.state = ends[0] if ends else group.at_start
         if (group.is_settled and len(ends) > 1) or (group.starts_settled and not ends):
             self.state = self.state._replace(declaration=end)
+        self.resume(end)
         for other in ends[1:]:
             _join(self.state, other)
+
+    def resume(self, offset: int) -> None:
+        """Takes note of the scope that an `#if` goes on in, where a branch left it for another."""
+        names = self.state.scope.names
+        if names != self.scan.scope_names[-1]:
+            self.scan.scope_starts.append(offset)
+            self.scan.scope_names.append(names)
 
     def change_conditions(self, offset: int) -> None:
         self.scan.condition_starts.append(offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from occlsp.source.parse import parse
+from occlsp.source.parse import parse, reparse
 from occlsp.source.uses import find_calls
 
 
@@ -147,6 +147,13 @@ def test_aliases() -> None:
         ((), "K", "Kernel<float>", 0),
     ]
     assert [parameter.name for parameter in syntax.aliases[0].template_parameters] == ["T"]
+
+
+def test_a_namespace_that_one_branch_opens_is_none_of_the_others() -> None:
+    plain = b"#if A\n\n#else\nusing B = int;\n#endif\nusing C = int;\n"
+    text = plain.replace(b"A\n", b"A\n} namespace n {")
+    assert [(a.name, a.scope) for a in parse(text).aliases] == [("B", ()), ("C", ("n",))]
+    assert reparse(reparse(None, plain), text).syntax == parse(text)
 
 
 def test_directives_and_their_conditions() -> None:
