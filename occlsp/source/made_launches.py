@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from occlsp.source.facts import Launch, Value, Value3
+from occlsp.source.facts import Launch, Triple, Value, Value3
 from occlsp.source.shown import MAX_VALUES
 
+T = TypeVar("T", int, Triple)
 Choose = Callable[[list[int]], int]
 Bounds = tuple[int | None, int | None, int | None]
 _NO_BOUNDS: Bounds = (None, None, None)
@@ -44,29 +46,34 @@ def _of_uses(launch: Launch, uses: Sequence[Launch]) -> Launch:
 def _triples(body: Value3, uses: Sequence[Value3]) -> Value3:
     if body.values is not None:
         return body
-    values = {value for one in uses for value in one.values or ()}
-    is_known = all(one.values is not None for one in uses) and len(values) <= MAX_VALUES
+    values = _values([one.values for one in uses])
     return replace(
         body,
-        values=tuple(sorted(values)) if is_known else None,
+        values=values,
         min=_bounds([one.min or _NO_BOUNDS for one in uses], min),
         max=_bounds([one.max or _NO_BOUNDS for one in uses], max),
-        why=None if is_known else _why(uses),
+        why=None if values is not None else _why(uses),
     )
 
 
 def _numbers(body: Value, uses: Sequence[Value]) -> Value:
     if body.values is not None:
         return body
-    values = {value for one in uses for value in one.values or ()}
-    is_known = all(one.values is not None for one in uses) and len(values) <= MAX_VALUES
+    values = _values([one.values for one in uses])
     return replace(
         body,
-        values=tuple(sorted(values)) if is_known else None,
+        values=values,
         min=_bound([one.min for one in uses], min),
         max=_bound([one.max for one in uses], max),
-        why=None if is_known else _why(uses),
+        why=None if values is not None else _why(uses),
     )
+
+
+def _values(found: Sequence[tuple[T, ...] | None]) -> tuple[T, ...] | None:
+    """All that the uses can be; None where one is not known, or they are too many."""
+    known = [values for values in found if values is not None]
+    values = sorted({value for one in known for value in one})
+    return tuple(values) if len(known) == len(found) and len(values) <= MAX_VALUES else None
 
 
 def _bounds(found: Sequence[Bounds], choose: Choose) -> Bounds | None:
