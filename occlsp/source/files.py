@@ -11,6 +11,7 @@ from hashlib import blake2b
 from occlsp.source.entries import (
     Entry,
     KernelNames,
+    calls_of,
     drop_text,
     is_file,
     parsed_entry,
@@ -66,6 +67,10 @@ class Files:
         """Kernel name → the files that declare one."""
         self._mentioning: dict[str, set[str]] = {}
         """Kernel name → the files that may launch one, set its attributes or instantiate it."""
+        self._calling_files: dict[bytes, set[str]] = {}
+        """Name → the files that may call a function of it, and some that did before."""
+        self._uncounted: set[str] = set()
+        """Files of which that is not looked up yet: most scans ask for it once, at the end."""
         self._order: dict[str, int] = {}
         """File → its place among all, by when it came."""
         self._came = 0
@@ -166,6 +171,7 @@ class Files:
     def _put(self, path: str, entry: Entry) -> None:
         self._forget_kernels(path)
         self._files[path] = entry
+        self._uncounted.add(path)
         if path not in self._order:
             self._came += 1
             self._order[path] = self._came
@@ -182,6 +188,17 @@ class Files:
             self._kernel_files.get(name, set()).discard(path)
         for name in old.index.mentions:
             self._mentioning.get(name, set()).discard(path)
+
+    def calling(self, name: str) -> list[str]:
+        """The files in view that may call a function of this name, in their order."""
+        for path in self._uncounted & self._files.keys():
+            for called in calls_of(self._files[path]).split(b"\0"):
+                self._calling_files.setdefault(called, set()).add(path)
+        self._uncounted.clear()
+        word = b"\0%b\0" % name.encode()
+        found = self._calling_files.get(name.encode(), set()) & self._files.keys()
+        calling = [path for path in found if word in calls_of(self._files[path])]
+        return sorted(calling, key=self._order.__getitem__)
 
     def remove(self, path: str) -> None:
         """Forgets a file, which is not there any more."""

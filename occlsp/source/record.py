@@ -23,17 +23,12 @@ else:
 
 def _as_values(kind: Any) -> Any:
     """Has a class pickled by its values alone: scans hand many from one process to another."""
-    names = tuple(kind.__dataclass_fields__)
+    values = _fields(kind)[0]
 
-    def state(self: object) -> list[object]:
-        return [getattr(self, name) for name in names]
+    def reduced(self: object) -> tuple[Any, tuple[object, ...]]:
+        return kind, values(self)
 
-    def restore(self: object, values: list[object]) -> None:
-        for name, value in zip(names, values, strict=True):
-            setattr(self, name, value)
-
-    kind.__getstate__ = state
-    kind.__setstate__ = restore
+    kind.__reduce__ = reduced
     return kind
 
 

@@ -14,6 +14,7 @@ from occlsp.source.fragment import written
 from occlsp.source.lexer import tokenize
 from occlsp.source.macros import Definition, Macros
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.record import record
 from occlsp.source.relevance import assigning_macros
 from occlsp.source.syntax import (
     Condition,
@@ -27,7 +28,7 @@ from occlsp.source.syntax import (
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Callable_:  # noqa: N801 -- a function that evaluation can call
     """A function with its body's text, where that is short."""
 

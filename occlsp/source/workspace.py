@@ -21,7 +21,6 @@ from occlsp.source.entries import (
     Entry,
     Instantiating,
     KernelNames,
-    calls_of,
     instantiating,
     means,
     read_file,
@@ -41,7 +40,7 @@ Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 _HERE_ALONE = frozenset(
     (
         *("_views", "_closures", "_resolver", "_known"),
-        *("_outsides", "_including", "_instantiating", "_mains"),
+        *("_outsides", "_including", "_instantiating", "_mains", "_calling_files"),
     )
 )
 """What is not handed to another process: it is made again."""
@@ -220,8 +219,7 @@ class Workspace(Files):
 
     def _calling(self, name: str) -> list[Elsewhere] | None:
         """The files in view that call a function of this name; None where they are many."""
-        word = b"\0%b\0" % name.encode()
-        calling = [p for p, file in self._files.items() if word in (file.calls or calls_of(file))]
+        calling = self.calling(name)
         if len(calling) > MAX_CALLING:
             return None
         return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
@@ -351,5 +349,7 @@ class Workspace(Files):
         self._outsides = {}
         self._mains = (-1, {})
         self._instantiating = {}
+        self._calling_files = {}
+        self._uncounted = set(self._files)
         self._resolver = self._new_resolver()
         self.add_known(findable)
