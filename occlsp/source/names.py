@@ -125,29 +125,33 @@ class StaticScope:
         self, path: str, constant: Constant, arguments: tuple[str, ...] | None
     ) -> Abstract:
         """The value of one declaration."""
-        view = self.view
-        key = (path, constant.value.span.start if constant.value else id(constant))
-        if key in view.evaluating:
-            self.budget.is_cut = True
+        view, budget = self.view, self.budget
+        place = (path, constant.value.span.start if constant.value else id(constant))
+        if place in view.evaluating:
+            budget.is_cut = True
             return unknown(f"{constant.name} refers to itself")
-        plain = not self.template_of(constant)
-        if plain and key in view.constant_values:
-            return view.constant_values[key]  # type: ignore[return-value]
-        view.evaluating.add(key)
+        outer, budget.is_cut = budget.is_cut, False
+        view.evaluating.add(place)
         try:
-            value = self._constant_value(path, constant, arguments)
+            parameters = self.template_of(constant)
+            template = self.bind(parameters, arguments)
+            if constant.scope[-1:] == self.scope[-1:] and arguments is None:
+                template.update(self.template)
+            # Else nothing of the template that it is named in is asked for.
+            key = (*place, *template.items()) if parameters else place
+            value = view.constant_values.get(key)
+            if value is None:
+                value = self._constant_value(path, constant, template)
+                if not budget.is_cut:
+                    view.constant_values[key] = value
         finally:
-            view.evaluating.discard(key)
-        if plain and self.budget.steps > 0:
-            view.constant_values[key] = value
+            view.evaluating.discard(place)
+        budget.is_cut |= outer
         return value
 
     def _constant_value(
-        self, path: str, constant: Constant, arguments: tuple[str, ...] | None
+        self, path: str, constant: Constant, template: dict[str, Binding]
     ) -> Abstract:
-        template = self.bind(self.template_of(constant), arguments)
-        if constant.scope[-1:] == self.scope[-1:] and arguments is None:
-            template = {**template, **self.template}
         if constant.value is None:
             return self.enumerator(path, constant)
         at = At(path, constant.value.span.start)

@@ -221,7 +221,8 @@ class View:
         self.is_workspace_kernel = workspace_kernels
         self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
         self.evaluating: set[tuple[str, int]] = set()
-        self.constant_values: dict[tuple[str, int], object] = {}
+        self.constant_values: dict[object, Any] = {}
+        """What constants are, by their place and the template arguments in view there."""
         self.called: dict[object, Any] = {}
         """What functions return, by what they are called with."""
         self.meant: dict[object, list[tuple[str, Any]]] = {}
