@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
-from occlsp.source import statements as st
 from occlsp.source.bodies import readable
 from occlsp.source.collect import Origin
 from occlsp.source.fragment import words
 from occlsp.source.passing import callables
-from occlsp.source.relevance import last_that_counts
 from occlsp.source.sites import Site, read_site
-from occlsp.source.slicing import Slice
+from occlsp.source.slicing import plan
 from occlsp.source.syntax import Function
 
 MAX_BODY = 100_000
@@ -124,31 +121,15 @@ class Deciding:
     ) -> frozenset[str]:
         """The names that decide what a function hands on."""
         base = function.body.start + 1
-        return _deciding(
+        parameters = frozenset(p.name for p in function.parameters if p.name)
+        found = plan(
             body_text(origin, function),
             tuple(sorted(site.start - base for site in sites)),
             frozenset(asked_names(sites, asked)),
-            frozenset(p.name for p in function.parameters if p.name),
+            parameters,
             origin.view.assigning,
         )
-
-
-@lru_cache(maxsize=256)  # an edit leaves most functions alone
-def _deciding(
-    text: str,
-    events: tuple[int, ...],
-    wanted: frozenset[str],
-    parameters: frozenset[str],
-    assigning: frozenset[str],
-) -> frozenset[str]:
-    """The names that decide some others at some places of a body."""
-    until = last_that_counts(text, events[-1])
-    found = Slice(text, events, wanted, parameters, assigning, until)
-    try:
-        found.ask(st.read(text))
-    except (st.Unreadable, RecursionError):
-        return parameters
-    return frozenset(found.names)
+        return parameters if found.statements is None else frozenset(found.slice.names)
 
 
 def called_in(

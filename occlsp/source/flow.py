@@ -21,8 +21,7 @@ from occlsp.source.lexer import tokenize
 from occlsp.source.linear import itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.relevance import last_that_counts
-from occlsp.source.slicing import Slice
+from occlsp.source.slicing import plan
 from occlsp.source.state import Body, FlowScope, State, join_states
 from occlsp.source.values import (
     Abstract,
@@ -76,29 +75,20 @@ class Interpreter(Variables):
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
         self.parted = {root_of(key) for key in self.state.variables if root_of(key) != key}
-        until = len(self.text)
-        if self.events and self.returns is None:
-            until = last_that_counts(self.text, self.events[-1])
-            if until < len(self.text) and st.is_whole(self.text, until):
-                self.text = self.text[:until]  # what is behind is not even looked at
-        self.slice = Slice(
+        self.text, self.slice, found = plan(
             self.text,
-            self.events,
-            self.names,
-            self.known_names(),
+            tuple(self.events),
+            frozenset(self.names),
+            frozenset(self.known_names()),
             self.view.assigning,
-            until,
+            is_whole=self.returns is not None,
         )
         self.names = self.slice.names
-        try:
-            found = st.read(self.text)
-        except (st.Unreadable, RecursionError):
+        if found is None:
             self.unreadable()
             return
-        if self.returns is None:
-            self.slice.ask(found)
         for statement in found:
-            if statement.start >= until:
+            if statement.start >= self.slice.until:
                 break
             self.sequence((statement,))
 

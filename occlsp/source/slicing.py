@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from occlsp.source import statements as st
-from occlsp.source.relevance import Relevance
+from occlsp.source.relevance import Relevance, last_that_counts
 
 _ENDS = (
     *("return", "goto", "break", "continue", "throw", "exit", "abort", "terminate"),
@@ -99,6 +100,43 @@ class Slice:
                 first, behind = self.relevance.sentences.around(position)
                 behind = min(behind, end)
                 yield max(first, start), behind
+
+
+class Plan(NamedTuple):
+    """What of a body is followed."""
+
+    text: str
+    """As far as it is looked at."""
+    slice: Slice
+    statements: tuple[st.Statement, ...] | None
+    """None where they cannot be read."""
+
+
+@lru_cache(maxsize=64)
+def plan(
+    text: str,
+    events: tuple[int, ...],
+    names: frozenset[str],
+    parameters: frozenset[str],
+    assigning: frozenset[str],
+    *,
+    is_whole: bool = False,
+) -> Plan:
+    """What is followed for some names at some places, or behind all of a body (`is_whole`). Most
+    bodies are asked for what decides it, and then followed once or twice."""
+    until = len(text)
+    if events and not is_whole:
+        until = last_that_counts(text, events[-1])
+        if until < len(text) and st.is_whole(text, until):
+            text = text[:until]  # what is behind is not even looked at
+    found = Slice(text, events, names, parameters, assigning, until)
+    try:
+        statements = st.read(text)
+        if not is_whole:
+            found.ask(statements)
+    except (st.Unreadable, RecursionError):
+        return Plan(text, found, None)
+    return Plan(text, found, statements)
 
 
 def _any_between(places: Sequence[int], start: int, end: int) -> bool:
