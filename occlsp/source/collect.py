@@ -30,21 +30,11 @@ from occlsp.source.syntax import (
     RawLaunch,
 )
 from occlsp.source.text import Span
-from occlsp.source.values import (
-    Abstract,
-    Dim,
-    KernelName,
-    Kernels,
-    Place,
-)
+from occlsp.source.values import Abstract, Dim, KernelName, Kernels, Place
 from occlsp.source.view import View, scope_names
 
 ABSENT = Expr("", Span(0, 0))
-
-
 _ZERO = Number(types.integer("int"), (0,), 0, 0)
-
-
 _CONFIGURED = frozenset(
     {
         "cudaLaunchKernelEx",
@@ -54,8 +44,6 @@ _CONFIGURED = frozenset(
         "hipLaunchKernelExC",
     }
 )
-
-
 Item = RawLaunch | RawCall | Use
 
 
@@ -67,6 +55,8 @@ class Origin:
     syntax: FileSyntax
     view: View
     expansion: Expansion | None = None
+    expanded: dict[int, list[Expansion]] = field(default_factory=dict, compare=False)
+    """What uses of macros that were asked for expand to, by where they stand."""
 
     def place(self, offset: int) -> At:
         """Where an offset stands, for what macros are seen there."""
@@ -110,8 +100,6 @@ class Collector:
         """Offsets in the file of what was collected."""
         self.added: set[int] = set()
         """The items collected by this collector itself, by identity."""
-        self.depth = 0
-        self.expanded: dict[int, list[Expansion]] = {}
 
     def has(self, item: Item) -> bool:
         """Whether an item was collected."""
@@ -147,7 +135,7 @@ class Collector:
 
     def expand(self, use: Use, scope: FlowScope, state: State, body: Body) -> None:
         """What a macro's use launches, in the state that it is used in."""
-        if self.depth > 4 or self.origin.expansion is not None:
+        if self.origin.expansion is not None:
             self.facts.is_complete = False
             return
         view = self.origin.view
@@ -171,11 +159,22 @@ class Collector:
 
     def expansions(self, use: Use, body: Body) -> list[Expansion]:
         """What a use expands to, expanded once."""
-        key = use.span.start
-        if key not in self.expanded:
+        found = self.origin.expanded.get(use.span.start)
+        if found is None:
             text = body.text[use.span.start - body.base : use.end - body.base]
-            self.expanded[key] = expand(use, text, self.origin.view, wrapped=True)
-        return self.expanded[key]
+            found = expand(use, text, self.origin.view, wrapped=True)
+            self.origin.expanded[use.span.start] = found
+        return found
+
+    def asked(self, items: Sequence[Item], body: Body) -> set[str]:
+        """The names that items of a body ask for."""
+        names: set[str] = set()
+        for item in items:
+            if isinstance(item, Use):
+                names |= self.expansion_names(item, body)
+            else:
+                names |= _names(item)
+        return names
 
     def expansion_names(self, use: Use, body: Body) -> set[str]:
         """The names that decide what a macro's use launches."""
@@ -468,13 +467,8 @@ def follow(
 ) -> None:
     """Follows a body and collects its items; `state` is what is known where it begins."""
     events: dict[int, list[Item]] = {}
-    names: set[str] = set()
     for item in items:
         events.setdefault(item.span.start - body.base, []).append(item)
-        if isinstance(item, Use):
-            names |= collector.expansion_names(item, body)
-        else:
-            names |= _names(item)
 
     def handle(event: int, inner: FlowScope, at: State) -> None:
         for item in events[event]:
@@ -484,7 +478,14 @@ def follow(
                 collector.add(item, inner, guarded=at.guarded)
 
     interpreter = Interpreter(
-        collector.origin.view, body, scope, template, parameters, list(events), names, handle
+        collector.origin.view,
+        body,
+        scope,
+        template,
+        parameters,
+        list(events),
+        collector.asked(items, body),
+        handle,
     )
     if state is not None:
         interpreter.state.variables.update(state.variables)

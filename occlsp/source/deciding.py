@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from occlsp.source.bodies import readable
 from occlsp.source.collect import Origin
@@ -69,7 +70,7 @@ class Deciding:
         self._own: dict[tuple[str, str], frozenset[str]] = {}
         self._all: dict[tuple[str, int], frozenset[str] | None] = {}
 
-    def take(self, origin: Origin, function: Function, names: set[str]) -> None:
+    def take(self, origin: Origin, function: Function, names: AbstractSet[str]) -> None:
         """Takes in which names decide what a function launches by itself."""
         key = (origin.path, function.name)
         self._own[key] = self._own.get(key, frozenset()) | names

@@ -28,7 +28,7 @@ from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
-from occlsp.source.resolve import function_facts
+from occlsp.source.resolve import deciding_names, function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
@@ -96,14 +96,20 @@ class Reading:
         if known is not None:
             return known
         function = self.syntax.functions[index]
-        facts = function_facts(self.origin, index, launches, calls, no_callers, within)
+        head, items = function_head(function), (launches, calls)
+        facts: FunctionFacts | None = None
+        if surely_asks(function, launches):
+            names = deciding_names(self.origin, index, *items, within)
+        else:
+            facts = function_facts(self.origin, index, *items, no_callers, within)
+            names = facts.names
         asks = (
-            wants_callers(facts, function)
+            facts is None
+            or wants_callers(facts, function)
             or (function.is_template and bool(facts.launches))
             or (self.is_of_template(function) and is_open(facts))
         )
-        head = function_head(function)
-        return KeptFunction(head, self.reuse.words(function, head, facts.names), facts, asks)
+        return KeptFunction(head, self.reuse.words(function, head, names), names, facts, asks)
 
     def is_of_template(self, function: Function) -> bool:
         """Whether a function is a member of a class template."""
@@ -119,7 +125,7 @@ class Reading:
             if index is not None:
                 read[index] = self.function(index, launches, calls, inside.get(index, []))
                 function = self.syntax.functions[index]
-                callers.deciding.take(self.origin, function, read[index].bare.names)
+                callers.deciding.take(self.origin, function, read[index].names)
         for index, launches, calls in groups:
             if index is None:
                 found.add(function_facts(self.origin, None, launches, calls, no_callers))
@@ -144,15 +150,17 @@ class Reading:
         """What is kept of a function, with its facts as its callers' arguments make them."""
         self.asks_callers = True
         given = callers.bindings(self.origin, index)
-        if given is None:
-            return replace(kept, given=None, facts=None)
         function = self.syntax.functions[index]
-        for known in chain((kept,), self.reuse.functions(function, kept.head)):
-            if known.facts is not None and known.given == given:
-                return known
-        if given == no_callers(function):
-            return replace(kept, given=given, facts=kept.bare)
+        if given is not None:
+            for known in chain((kept,), self.reuse.functions(function, kept.head)):
+                if known.facts is not None and known.given == given:
+                    return known
         uses = inside.get(index, [])
+        if given is None or given == no_callers(function):
+            bare = kept.bare
+            if bare is None:
+                bare = function_facts(self.origin, index, launches, calls, no_callers, uses)
+            return replace(kept, bare=bare, given=given, facts=None if given is None else bare)
         facts = function_facts(self.origin, index, launches, calls, lambda _: given, uses)
         words = self.reuse.words(function, kept.head, facts.names)
         return replace(kept, given=given, facts=facts, words=kept.words | words)
@@ -160,6 +168,7 @@ class Reading:
     def told(self, kept: KeptFunction, index: int, callers: Callers) -> FunctionFacts:
         """A function's facts as they are told."""
         facts = kept.facts or kept.bare
+        assert facts is not None
         is_template = self.syntax.functions[index].is_template
         if not is_template or (self.path, index) not in callers.uncalled:
             return facts
@@ -195,6 +204,15 @@ def local_facts(
         reading.asks_callers and not path.endswith(UNITS),
         reuse.finish(),
     )
+
+
+def surely_asks(function: Function, launches: list[RawLaunch]) -> bool:
+    """Whether a function's callers are asked in any case: it is a template that launches, or is
+    given the block or the shared memory."""
+    if function.is_template:
+        return bool(launches)
+    names = {parameter.name for parameter in function.parameters}
+    return any(one.text in names for launch in launches for one in launch.config[1:3])
 
 
 def wants_callers(facts: FunctionFacts, function: Function) -> bool:

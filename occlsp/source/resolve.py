@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from occlsp.source import types
 from occlsp.source.bodies import readable
@@ -12,6 +13,7 @@ from occlsp.source.expansion import Use
 from occlsp.source.linear import Symbol, itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.slicing import plan
 from occlsp.source.state import Body, State
 from occlsp.source.syntax import (
     Function,
@@ -48,19 +50,10 @@ def function_facts(
         if item.in_macro is None and function is None:
             collector.outside(item)
     in_macros(collector, [item for item in items if item.in_macro is not None])
-    bodies: list[Item] = [
-        item
-        for item in items
-        if item.in_macro is None
-        and not any(use.span.start <= item.span.start < use.end for use in uses)
-    ]
-    bodies += uses
+    bodies = _in_body(items, uses)
     if function is None or not bodies:
         return collector.facts
-    base = function.body.start + 1
-    masked = syntax.masked or syntax.text
-    raw = masked[base : max(base, function.body.end - 1)].decode("latin-1")
-    text = raw if origin.expansion else readable(raw, origin.path, base, origin.view.macros)
+    body = _body(origin, function)
     template, given = bindings(function)
     parameters = {}
     for parameter in function.parameters:
@@ -69,23 +62,53 @@ def function_facts(
             if value is None:
                 value = parameter_value(function, parameter.name, parameter.type, origin.path)
             parameters[parameter.name] = (parameter.type, value)
-    seen_from = origin.expansion.use.span.start if origin.expansion else None
-    follow(
-        collector,
-        Body(text, origin.path, base, seen_from),
-        scope_names(function.qualified_name)[:-1],
-        template,
-        parameters,
-        bodies,
-    )
+    scope = scope_names(function.qualified_name)[:-1]
+    follow(collector, body, scope, template, parameters, bodies)
     if not all(collector.has(use) for use in uses):
         collector.facts.is_complete = False
     written = {id(item) for item in items if item.in_macro is None}
     for item in items:
         if id(item) in written and not collector.has(item):
             # Where the reader of statements lost it: what the function's locals are is unknown.
-            collector.lost(item, _declared(text), template)
+            collector.lost(item, _declared(body.text), template)
     return collector.facts
+
+
+def deciding_names(
+    origin: Origin,
+    index: int,
+    launches: Sequence[RawLaunch],
+    calls: Sequence[RawCall],
+    uses: Sequence[Use],
+) -> AbstractSet[str]:
+    """The names in a function's body that decide what `function_facts` tells of it."""
+    function = origin.syntax.functions[index]
+    body, items = _body(origin, function), _in_body([*launches, *calls], uses)
+    events = sorted({item.span.start - body.base for item in items})
+    asked = Collector(origin, function).asked(items, body)
+    parameters = frozenset([p.name for p in function.parameters if p.name is not None])
+    found = plan(body.text, tuple(events), frozenset(asked), parameters, origin.view.assigning)
+    return found.slice.names
+
+
+def _in_body(items: Sequence[RawLaunch | RawCall], uses: Sequence[Use]) -> list[Item]:
+    """What is to be followed to: uses of macros, and what stands in none of them."""
+    found: list[Item] = [
+        item
+        for item in items
+        if item.in_macro is None
+        and not any(use.span.start <= item.span.start < use.end for use in uses)
+    ]
+    return found + list(uses)
+
+
+def _body(origin: Origin, function: Function) -> Body:
+    base = function.body.start + 1
+    masked = origin.syntax.masked or origin.syntax.text
+    raw = masked[base : max(base, function.body.end - 1)].decode("latin-1")
+    text = raw if origin.expansion else readable(raw, origin.path, base, origin.view.macros)
+    seen_from = origin.expansion.use.span.start if origin.expansion else None
+    return Body(text, origin.path, base, seen_from)
 
 
 def in_macros(collector: Collector, items: Sequence[RawLaunch | RawCall]) -> None:

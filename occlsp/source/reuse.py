@@ -66,8 +66,10 @@ class KeptFunction:
 
     head: tuple[object, ...]
     words: frozenset[str]
-    bare: FunctionFacts
-    """Where nothing is known of its callers."""
+    names: AbstractSet[str]
+    """The names in its body that decide its facts."""
+    bare: FunctionFacts | None
+    """Where nothing is known of its callers; None where nobody asked for that."""
     asks: bool = False
     """Whether its callers may say more."""
     given: Given | None = None
@@ -75,18 +77,14 @@ class KeptFunction:
     facts: FunctionFacts | None = None
     """With what they gave."""
 
-    @property
-    def names(self) -> AbstractSet[str]:
-        """The names in its body that decide its facts."""
-        return self.bare.names if self.facts is None else self.bare.names | self.facts.names
-
     def moved(self, move: Move) -> KeptFunction:
-        facts = None if self.facts is None else _facts_moved(self.facts, move)
-        bare = _facts_moved(self.bare, move)
-        return KeptFunction(self.head, self.words, bare, self.asks, move.given(self.given), facts)
+        bare, facts = _facts_moved(self.bare, move), _facts_moved(self.facts, move)
+        return changed(self, bare=bare, given=move.given(self.given), facts=facts)
 
 
-def _facts_moved(facts: FunctionFacts, move: Move) -> FunctionFacts:
+def _facts_moved(facts: FunctionFacts | None, move: Move) -> FunctionFacts | None:
+    if facts is None:
+        return None
     launches, attributes = move.launches(facts.launches), move.attributes(facts.attributes)
     return replace(facts, launches=launches, attributes=attributes)
 
