@@ -28,9 +28,9 @@ from pathlib import Path
 import tree_sitter
 import tree_sitter_cuda
 
-from occlsp.source.finding import includable_files, source_files
+from occlsp.source.finding import source_files
 from occlsp.source.parse import parse
-from occlsp.source.scanning import read_all, scan_folder
+from occlsp.source.scanning import scan_folder
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -80,8 +80,8 @@ def bench_facts(roots: Sequence[str]) -> None:
     print(f"their syntax: {syntax / parsing:.2f} times that")
     print(f"their facts, each alone: {alone / parsing:.2f} times that")
     print(f"by file: median {statistics.median(ratios):.2f}, 95th percentile {high:.2f}")
-    workspace = Workspace(roots[0])
-    whole = cost(partial(read_folders, workspace, roots, list(texts)))
+    workspace, _ = scan_folder(roots, root=roots[0], jobs=1)
+    whole = cost(partial(scan_folder, roots, root=roots[0], jobs=1))
     included = [Path(path).read_bytes() for path in workspace.loaded() - set(texts)]
     more = sum(cost(partial(bare, text), ROUNDS) for text in included)
     print(
@@ -95,15 +95,6 @@ def facts_alone(path: str, text: bytes) -> object:
     workspace = Workspace(reader=None)
     workspace.update(path, text, is_open=False)
     return workspace.facts(path)
-
-
-def read_folders(workspace: Workspace, roots: Sequence[str], sources: Sequence[str]) -> None:
-    """All files of a workspace, and the facts of each, as a scan by one process reads them."""
-    workspace.add_known([*sources, *includable_files(roots)])
-    for _ in read_all(workspace, sources, processes=1):
-        pass
-    for path in sources:
-        workspace.facts(path)
 
 
 NUMBER = re.compile(rb"(?<![\w.\"'])\d+(?![\w.\"'])")
@@ -168,8 +159,7 @@ def answer(workspace: Workspace, path: str, text: bytes) -> object:
 def bench_scan(roots: Sequence[str]) -> None:
     """What the commands take for folders that they have not seen."""
     bare = bare_parser()
-    workspace = Workspace(roots[0])
-    read_folders(workspace, roots, list(files_of(roots)))
+    workspace, _ = scan_folder(roots, root=roots[0], jobs=1)
     texts = {path: Path(path).read_bytes() for path in workspace.loaded()}
     sources = sum(cost(partial(bare, texts[path]), ROUNDS) for path in workspace.paths())
     whole = sum(cost(partial(bare, text), ROUNDS) for text in texts.values())
@@ -226,6 +216,7 @@ def main() -> int:
     if len(sys.argv) < 3 or sys.argv[1] not in benches:
         print(__doc__, file=sys.stderr)
         return 2
+    gc.set_threshold(100_000, 50, 1_000)  # as the commands have it
     benches[sys.argv[1]](sys.argv[2:])
     return 0
 
