@@ -19,6 +19,7 @@ from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.relevance import Relevance
+from occlsp.source.selected import mark_selected
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import (
     Condition,
@@ -471,11 +472,13 @@ def follow(
         events.setdefault(item.span.start - body.base, []).append(item)
 
     def handle(event: int, inner: FlowScope, at: State) -> None:
+        first = len(collector.facts.launches)
         for item in events[event]:
             if isinstance(item, Use):
                 collector.expand(item, inner, at, body)
             else:
                 collector.add(item, inner, guarded=at.guarded)
+        mark_selected(collector.facts.launches, first, interpreter.text, event)
 
     interpreter = Interpreter(
         collector.origin.view,

@@ -182,6 +182,8 @@ class Launch:
     guarded: bool = False
     """Under a host condition on device properties, or one that is constant and false."""
     in_uninstantiated_template: bool = False
+    is_selected: bool = False
+    """Some of its values may never reach it: it stands under a condition that chose them."""
     hip_only: bool = False
     follows_occupancy_api: bool = False
     """The block comes from `cudaOccupancyMaxPotentialBlockSize` or a variant of it."""

@@ -562,3 +562,26 @@ void run(float* p) {
 }
 """
     )
+
+
+def test_a_size_that_a_condition_keeps_from_its_launch_is_no_finding() -> None:
+    check(
+        """
+__global__ void __launch_bounds__(256) grouped(float* p) { p[0] = 1; }
+__global__ void single(float* p) { p[0] = 1; }
+void run(float* p, int groups, bool wide) {
+    int block = groups > 1 ? 256 : 384;
+    if (groups > 1) {
+        grouped<<<4, block>>>(p);
+    } else {
+        single<<<4, block>>>(p);
+    }
+    if (wide) {
+        grouped<<<4, block>>>(p);
+//             ^^^^^^^^^^^^^^ information exceeds-launch-bounds: for 1 of 2 possibilities: 384 threads per block, above the 256 that the launch bounds of `grouped` admit
+    }
+}
+""",
+        entry("_Z7groupedPf", 32),
+        entry("_Z6singlePf", 32),
+    )

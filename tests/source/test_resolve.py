@@ -387,6 +387,16 @@ class TestGuards:
         assert launch("if (false) k<<<1, 2048>>>(p);").guarded
         assert not launch("if (n) k<<<1, 2048>>>(p);").guarded
 
+    def test_a_condition_that_chose_the_size_may_choose_among_its_values(self) -> None:
+        body = "int t = n > 1 ? 256 : 512; "
+        assert launch(body + "if (n > 1) k<<<1, t>>>(p);").is_selected
+        assert launch(body + "if (n <= 1) return; k<<<1, t>>>(p);").is_selected
+        assert launch("int t = 512; if (n) t = 256; if (!n) k<<<1, t>>>(p);").is_selected
+        assert launch(body + "switch (n) { case 0: k<<<1, t>>>(p); }").is_selected
+        assert not launch(body + "if (q) k<<<1, t>>>(p);").is_selected
+        assert not launch(body + "k<<<1, t>>>(p);").is_selected
+        assert not launch("if (n > 1) k<<<1, n > 1 ? 256 : 256>>>(p);").is_selected
+
 
 class TestDefinitions:
     def edited(self, source: str) -> tuple[str, str]:

@@ -130,6 +130,8 @@ def _of_launch(scene: Scene, active: list[Rule], site: LaunchSite) -> list[tuple
         if rule.launches is None or (site.launch.guarded and rule.severity == "error"):
             continue
         for each in rule.launches(scene, launch):
+            if site.launch.is_selected and rule.severity == "error" and not each.is_certain:
+                continue  # what fails may be what never gets there
             rival = next((other for other in found if rule.family == other[0].family), None)
             if rule.family is None or rival is None:
                 found.append((rule, each))
