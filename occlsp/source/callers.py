@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from occlsp.source.affected import function_head
@@ -33,6 +33,7 @@ from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.passing import callables
+from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_symbol, parameter_value
 from occlsp.source.reuse import KeptCalls, Reuse
 from occlsp.source.sites import (
@@ -430,7 +431,7 @@ def _argument(call: Call, position: int, default: Expr | None, scope: StaticScop
     assert call.arguments is not None
     if position < len(call.arguments):
         value = call.arguments[position]
-        return replace(value, linear=()) if isinstance(value, Number) else value
+        return changed(value, linear=()) if isinstance(value, Number) else value
     if default is not None:
         return evaluate_text(default, scope, None)
     return unknown("not given")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
 from occlsp.source.evaluate import evaluate, place
 from occlsp.source.linear import Linear, Symbol, at, itself, most
 from occlsp.source.numbers import INT, UINT, Number, among, between, binary, common
+from occlsp.source.record import changed
 from occlsp.source.values import Abstract, Dim
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
                 for x, y, z in value.alternatives
             )
             if found != value.alternatives:
-                variables[name] = replace(value, alternatives=found)
+                variables[name] = changed(value, alternatives=found)
 
 
 def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
@@ -121,7 +121,7 @@ def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
         if number.values is not None:
             values &= set(number.values)
         if values and _holds(number, min(values), max(values)):
-            return replace(
+            return changed(
                 among(values, number.type),
                 linear=number.linear,
                 device=number.device,
@@ -140,7 +140,7 @@ def _bounded_along(number: Number, narrowed: Number, one: Linear) -> Number:
         or not _holds(number, high, high)
     ):
         return number
-    return replace(number, high=high)
+    return changed(number, high=high)
 
 
 def _holds(number: Number, low: int, high: int) -> bool:
@@ -153,16 +153,16 @@ def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
         kept = [
             value
             for value in variable.values
-            if binary(op, replace(variable, values=(value,), low=value, high=value), bound).value
+            if binary(op, changed(variable, values=(value,), low=value, high=value), bound).value
             != 0
         ]
         if not kept or len(kept) == len(variable.values):
             return None
-        return replace(among(kept, variable.type), linear=variable.linear, device=variable.device)
+        return changed(among(kept, variable.type), linear=variable.linear, device=variable.device)
     if variable.values is not None:
         return None
     if op == "==" and bound.values is not None and min(bound.values) >= 0:
-        return replace(among(bound.values, variable.type), linear=variable.linear)
+        return changed(among(bound.values, variable.type), linear=variable.linear)
     low, high = variable.low, variable.high
     as_unsigned = bound.type is not None and not bound.type.signed and variable.type != bound.type
     if as_unsigned and (low is None or low < 0):
@@ -182,4 +182,4 @@ def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
     if low is not None and high is not None and low > high:
         return None
     narrowed = between(low, high, variable.type, variable.why)
-    return replace(narrowed, linear=variable.linear, device=variable.device)
+    return changed(narrowed, linear=variable.linear, device=variable.device)

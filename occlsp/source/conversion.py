@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
@@ -11,6 +10,7 @@ from occlsp.source.evaluate import Where, evaluate, to_integer
 from occlsp.source.facts import Definition
 from occlsp.source.linear import itself
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.record import changed
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.values import (
@@ -61,7 +61,7 @@ def _definition(value: Abstract) -> Definition | None:
 def _held_by_any(value: Number, text: str) -> Number:
     """A value in a type that is not known: kept where any integer type of use holds it."""
     if value.low is not None and value.high is not None and 0 <= value.low <= value.high < 1 << 15:
-        return replace(value, type=None)
+        return changed(value, type=None)
     return unknown(value.why or f"the type {text} is not known", device=value.device)
 
 
@@ -69,7 +69,7 @@ def undefined(value: Abstract) -> Abstract:
     """The value without the place that makes it: a call's result is not edited there."""
     if not isinstance(value, Number | Dim) or value.definition is None:
         return value
-    return replace(value, definition=None)
+    return changed(value, definition=None)
 
 
 def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
@@ -82,7 +82,7 @@ def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
             definition = Definition(path, held, kind, name)  # type: ignore[arg-type]
             if isinstance(value, Number):
                 return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
-            return replace(value, definition=definition)
+            return changed(value, definition=definition)
     return value
 
 
@@ -122,7 +122,7 @@ def _by_macro(value: Abstract, path: str, name: str, span: Span) -> Abstract:
         definition = Definition(path, span, "define", name)
         if isinstance(value, Number):
             return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
-        return replace(value, definition=definition)
+        return changed(value, definition=definition)
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
 from occlsp.source.macros import Place, in_body
 from occlsp.source.parse import parse
+from occlsp.source.record import changed
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import Span
 from occlsp.source.view import View
@@ -170,7 +171,7 @@ def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
         moved = placed(value, convert)
         if moved is not value:
             changes[name] = moved
-    return replace(fact, **changes) if changes else fact
+    return changed(fact, **changes) if changes else fact
 
 
 @cache

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from occlsp.source.entries import MAX_FILE
+from occlsp.source.entries import read_file
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".tpp"})
@@ -66,11 +66,5 @@ def includable_files(paths: Sequence[str]) -> Iterator[str]:
 
 def _has_cuda(path: str) -> bool:
     """Whether a C++ file holds kernels or launches."""
-    try:
-        file = Path(path)
-        if not file.is_file() or file.stat().st_size > MAX_FILE:
-            return False
-        text = file.read_bytes()
-    except OSError:
-        return False
-    return any(word in text for word in _CUDA_WORDS)
+    text = read_file(path)
+    return text is not None and any(word in text for word in _CUDA_WORDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, zip_longest
 from typing import Any, cast
@@ -15,6 +15,7 @@ from occlsp.source.branches import Scan
 from occlsp.source.definitions import read_bodies
 from occlsp.source.fragment import Fragment, written
 from occlsp.source.heads import Head, qualifiers, read_head
+from occlsp.source.record import changed
 from occlsp.source.states import Block
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import (
@@ -205,7 +206,7 @@ class Reader:
         found.sort(key=lambda one: one[0])
         self.facts.constant_places = [offset for offset, _ in found]
         self.facts.constants = [
-            constant if constant.previous is None else replace(constant, previous=index - 1)
+            constant if constant.previous is None else changed(constant, previous=index - 1)
             for index, (_, constant) in enumerate(found)
         ]
 
@@ -263,7 +264,7 @@ class Reader:
                     known = around.closing.get(terminator, around.end - 1) + 1
                 body = Span(terminator, known)
                 end = body.end
-        return replace(
+        return changed(
             kernel,
             scope=(*self.around.scope(kernel.name_span.start), *kernel.scope),
             body=body,
@@ -294,7 +295,7 @@ class Reader:
             function = self.function_at(token)
             conditions = self.scan.conditions_at(token)
             self.facts.shared.extend(
-                replace(variable, function=function, conditions=conditions)
+                changed(variable, function=function, conditions=conditions)
                 for variable in declarations.shared_variables(self.around.fragment(token), token)
             )
 
@@ -331,7 +332,7 @@ def macro_made_kernels(
         name = fragment.words(start, match.end() - 1)
         for define, kernel in macros[name]:
             parameters = define.parameters or ()
-            yield replace(
+            yield changed(
                 kernel,
                 name=kernels.substituted(kernel.name, parameters, arguments),
                 launch_bounds=kernel.launch_bounds

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 from occlsp.source.callers import UNITS
@@ -241,7 +240,8 @@ def _evaluated(workspace: Workspace, path: str) -> Evaluated | str:
 def _text(path: str) -> bytes | str:
     """A file's bytes, or why they cannot be read."""
     try:
-        text = Path(path).read_bytes()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 -- once for each file
+            text = file.readall()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     if len(text) > MAX_FILE:

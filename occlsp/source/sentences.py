@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
+from occlsp.source.statements import MARKS
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
@@ -42,13 +42,28 @@ _NO_VARIABLES = (
 )
 
 
-class Sentence(NamedTuple):
+class Sentence:
     """A statement, roughly: from a semicolon or brace to the next."""
 
-    start: int
-    end: int
-    decides: bool
-    """Whether all of it may bear on what any of its names are."""
+    __slots__ = ("decides", "end", "has_index", "last_set", "sets", "start")
+
+    def __init__(self, text: str, start: int, end: int, *, decides: bool) -> None:
+        self.start = start
+        self.end = end
+        self.decides = decides
+        """Whether all of it may bear on what any of its names are."""
+        self.last_set = -1
+        """Where its last assignment stands; -1 for none."""
+        if text.find("=", start, end) >= 0 and end - start <= MOST:
+            for match in _ASSIGNS.finditer(text, start, end):
+                self.last_set = match.start()
+        self.sets = (
+            self.last_set >= 0
+            or text.find("++", start, end) >= 0
+            or text.find("--", start, end) >= 0
+        )
+        """Whether it may give any name a value."""
+        self.has_index = text.find("[", start, end) >= 0
 
 
 class Sentences:
@@ -56,6 +71,7 @@ class Sentences:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.is_marked = MARKS.search(text) is not None
         self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
         self.known: dict[int, Sentence] = {}
         self.heads: dict[int, int] = {}
@@ -63,7 +79,6 @@ class Sentences:
         self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
         self.flags: dict[str, bool] = {}
-        self.last_sets: dict[tuple[int, int], int] = {}
         self.calls: dict[frozenset[str], list[int]] = {}
 
     @cached_property
@@ -129,7 +144,7 @@ class Sentences:
         if found is None or not start <= position < found.end:
             found = self._read(start, position, index)
             if position < head < found.end:
-                found = Sentence(start, head, found.decides)
+                found = Sentence(self.text, start, head, decides=found.decides)
             self.known.setdefault(start, found)
         return found
 
@@ -151,9 +166,8 @@ class Sentences:
     def part(self, sentence: Sentence, position: int) -> tuple[int, int]:
         """What of a statement is about the name that stands there: of several declarators or
         expressions with commas between them, its own."""
-        start, end, decides = sentence
-        text = self.text
-        if decides or text.find(",", start, end) < 0:
+        start, end, text = sentence.start, sentence.end, self.text
+        if sentence.decides or text.find(",", start, end) < 0:
             return start, end
         commas = self.commas.get(start)
         if commas is None:
@@ -192,25 +206,29 @@ class Sentences:
         is_head = brace < end and text[brace] == "{"
         if is_head and (_CONTROL.search(text, start, brace) or _is_step(text, start, brace)):
             end = brace  # what the condition guards is a statement of its own
-        if end - start > MOST:
-            return Sentence(start, end, decides=False)
-        return Sentence(start, end, _SHARES.search(text, start, end) is not None)
+        may_share = (
+            self.is_marked or text.find("&", start, end) >= 0 or text.find("[=", start, end) >= 0
+        )
+        decides = may_share and end - start <= MOST and _SHARES.search(text, start, end) is not None
+        return Sentence(text, start, end, decides=decides)
 
     def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
         """Whether a statement may give the name at `position` a value that others decide."""
         text, start, behind = self.text, sentence.start, position + length
-        if text.count("[", start, position) > text.count("]", start, position):
+        if sentence.has_index and (
+            text.count("[", start, position) > text.count("]", start, position)
+        ):
             # An index is not what is set or compared, but the names of a tuple's parts are set.
             following = _ASSIGNS.search(text, behind, sentence.end)
             if following is None:
                 return False
             is_tied = _TIED.search(text, start, position) is not None
             return is_tied or not text[behind : following.start()].strip()
-        if sentence.decides or _SET.match(text, position) is not None:
+        if sentence.decides or (sentence.sets and _SET.match(text, position) is not None):
             return True
         if text.count("(", start, position) > text.count(")", start, position):
             return False
-        if behind <= self.last_set(start, sentence.end):
+        if behind <= sentence.last_set:
             return True
         before = text[max(start, position - 40) : position].rstrip()
         last = before[-1:]
@@ -220,22 +238,6 @@ class Sentences:
             return False
         return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
 
-    def last_set(self, start: int, end: int) -> int:
-        """Where the last assignment stands between two offsets; -1 for none."""
-        found = self.last_sets.get((start, end))
-        if found is None:
-            found = -1
-            if self.text.find("=", start, end) >= 0:
-                for match in _ASSIGNS.finditer(self.text, start, end):
-                    found = match.start()
-            self.last_sets[start, end] = found
-        return found
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """All words of the text."""
-        return frozenset(_WORD.findall(self.text))
-
     def called(self, names: frozenset[str]) -> list[int]:
         """Where any of some names stands before a bracket."""
         if not names:
@@ -244,7 +246,8 @@ class Sentences:
         if found is None:
             found = self.calls[names] = sorted(
                 place
-                for name in names & self.words
+                for name in names
+                if name in self.text
                 for place in self.places_of(name)
                 if _CALL_NOW.match(self.text, place + len(name))
             )
@@ -280,9 +283,9 @@ class Sentences:
         """The names that calls set which say what the device can do."""
         found: set[str] = set()
         for place in _device_calls(self.text):
-            start, end = self.at(place)[:2]
-            if end - start <= MOST:
-                for match in _WORD.finditer(self.text, start, end):
+            around = self.at(place)
+            if around.end - around.start <= MOST:
+                for match in _WORD.finditer(self.text, around.start, around.end):
                     if self.is_made(*match.span()) or self.is_given(match.start()):
                         found.add(match.group())
         return found

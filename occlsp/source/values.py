@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from occlsp.source.facts import Definition
 from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
-from occlsp.source.record import record
+from occlsp.source.record import changed, record
 
 MAX_ALTERNATIVES = 16
 
@@ -141,5 +139,5 @@ def defined_at(value: Abstract, definition: Definition | None) -> Abstract:
     if isinstance(value, Number | Dim) and value.definition is None and definition is not None:
         if isinstance(value, Number):
             return value.defined(definition, value.linear)
-        return replace(value, definition=definition)
+        return changed(value, definition=definition)
     return value
