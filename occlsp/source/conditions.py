@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
@@ -28,6 +29,7 @@ _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
 
+@lru_cache(maxsize=1024)
 def device_guard(text: str) -> bool:
     """Whether a condition asks what the device can do."""
     return _GUARD.search(text) is not None
@@ -98,6 +100,8 @@ def _compare_made(
 def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
     """Narrows what was computed from a variable along with it: `dim3 block(t)` where t is 64."""
     symbols = {one[0] for one in narrowed.linear if one[1:] == (1, 0, 1)}
+    if not symbols:
+        return
     for name, value in list(variables.items()):
         if isinstance(value, Number):
             variables[name] = _along(value, narrowed, symbols)

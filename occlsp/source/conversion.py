@@ -74,16 +74,23 @@ def undefined(value: Abstract) -> Abstract:
 
 def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:
     """The value as the constant `name` makes it, unless it only passes another on."""
-    if isinstance(value, Number | Dim):
-        inner = value.definition
-        if inner is None or (inner.kind in ("literal", "dim3") and inner.name is None):
-            kind = "dim3" if isinstance(value, Dim) else "constant"
-            held = inner.span if inner is not None and inner.kind == "dim3" else span
-            definition = Definition(path, held, kind, name)  # type: ignore[arg-type]
-            if isinstance(value, Number):
-                return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
-            return changed(value, definition=definition)
-    return value
+    definition = named_definition(value, path, span, name)
+    if definition is None:
+        return value
+    if isinstance(value, Number):
+        return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
+    return value.defined(definition) if isinstance(value, Dim) else value
+
+
+def named_definition(value: Abstract, path: str, span: Span, name: str) -> Definition | None:
+    """The place that makes a value, where that is the initialiser of `name` at `span`."""
+    if not isinstance(value, Number | Dim):
+        return None
+    inner = value.definition
+    if inner is not None and (inner.kind not in ("literal", "dim3") or inner.name is not None):
+        return None
+    held = inner.span if inner is not None and inner.kind == "dim3" else span
+    return Definition(path, held, "dim3" if isinstance(value, Dim) else "constant", name)
 
 
 def evaluate_text(expr: Expr, scope: StaticScope, path: str | None) -> Abstract:
@@ -122,7 +129,7 @@ def _by_macro(value: Abstract, path: str, name: str, span: Span) -> Abstract:
         definition = Definition(path, span, "define", name)
         if isinstance(value, Number):
             return value.defined(definition, (itself((f"{path}:{name}", span.start)),))
-        return changed(value, definition=definition)
+        return value.defined(definition)
     return value
 
 

@@ -5,6 +5,7 @@ What it cannot read becomes `Opaque` with the reason; nothing raises.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 
@@ -157,7 +158,7 @@ _PRECEDENCE = {
 }
 
 
-def parse(source: str | list[Token] | tuple[Token, ...]) -> Node:
+def parse(source: str | Sequence[Token]) -> Node:
     """The expression in a text or in tokens."""
     return _parse_text(source) if isinstance(source, str) else _parse(tuple(source))
 

@@ -54,7 +54,7 @@ class Interpreter(Variables):
         self.body = body
         self.text = body.text
         self.at = self.place(0)
-        self.scope = tuple(scope)
+        self.scope = tuple(filter(None, scope))
         self.template = template
         self.events = sorted(events)
         self.handler = handler
@@ -112,14 +112,15 @@ class Interpreter(Variables):
             self.statement(statement)
 
     def statement(self, node: st.Statement) -> None:
-        skipped = not isinstance(node, st.Simple | st.Block)
+        if isinstance(node, st.Simple):
+            self.simple(node)
+            return
+        skipped = not isinstance(node, st.Block)
         if isinstance(node, st.If):
             skipped = not self.slice.may_end(node.start, node.end)
         if skipped and not self.slice.touches(node.start, node.end):
             return
         match node:
-            case st.Simple():
-                self.simple(node)
             case st.Block():
                 self.block(node.statements)
             case st.If():

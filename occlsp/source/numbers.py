@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from occlsp.source.facts import Definition
 from occlsp.source.linear import Linear, linear
@@ -18,8 +19,7 @@ MAX_SET = 32
 """More values than this are told by their bounds."""
 
 
-@record(frozen=True, slots=True)
-class IntType:
+class IntType(NamedTuple):
     """An integer type; `bits` 1 is bool."""
 
     bits: int

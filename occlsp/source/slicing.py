@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from occlsp.source import statements as st
+from occlsp.source.effects import Change, changes
+from occlsp.source.lexer import tokenize
 from occlsp.source.relevance import Relevance, last_that_counts
 
 _ENDS = (
@@ -37,6 +39,7 @@ class Slice:
         self.names = self.relevance.names
         self.positions = self.relevance.positions
         """Where any of `names` may change."""
+        self._changes: dict[tuple[int, int], list[Change]] = {}
 
     def ask(self, found: Sequence[st.Statement]) -> None:
         """Takes in the conditions on which it depends what is come to."""
@@ -88,6 +91,15 @@ class Slice:
         """Whether something between two offsets matters that changes nothing: what follows may
         not be come to, or a type is named."""
         return _any_between(self.ends, start, end)
+
+    def changes(self, start: int, end: int) -> Iterator[Change]:
+        """The changes of relevant names between two offsets."""
+        for piece in self.changing(start, end):
+            found = self._changes.get(piece)
+            if found is None:
+                text = self.relevance.sentences.text[slice(*piece)]
+                found = self._changes[piece] = changes(tokenize(text), self.names)
+            yield from found
 
     def changing(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The statements, roughly, between two offsets that may change what is asked for."""

@@ -66,14 +66,13 @@ class FlowScope(StaticScope):
     """Names at one point of a function."""
 
     def __init__(self, interpreter: Variables, state: State) -> None:
-        super().__init__(
-            interpreter.view,
-            interpreter.at,
-            interpreter.scope,
-            interpreter.template,
-            state.variables,
-            interpreter.budget or Budget(),
-        )
+        # As of any scope, without the call: there is one for each statement.
+        self.view = interpreter.view
+        self.at = interpreter.at
+        self.scope = interpreter.scope
+        self.template = interpreter.template
+        self.variables = state.variables
+        self.budget = interpreter.budget or Budget()
         self.interpreter = interpreter
         self.types = state.types
 

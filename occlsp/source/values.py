@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from occlsp.source.facts import Definition
 from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
-from occlsp.source.record import changed, record
+from occlsp.source.record import record
 
 MAX_ALTERNATIVES = 16
 
@@ -25,6 +25,10 @@ class Dim:
     definition: Definition | None = None
     written: int = 3
     """How many components the source gives."""
+
+    def defined(self, definition: Definition | None) -> Dim:
+        """The same, as `definition` makes it."""
+        return Dim(self.alternatives, definition, self.written)
 
 
 @record(frozen=True, slots=True)
@@ -139,5 +143,5 @@ def defined_at(value: Abstract, definition: Definition | None) -> Abstract:
     if isinstance(value, Number | Dim) and value.definition is None and definition is not None:
         if isinstance(value, Number):
             return value.defined(definition, value.linear)
-        return changed(value, definition=definition)
+        return value.defined(definition)
     return value

@@ -9,7 +9,7 @@ from occlsp.source import expressions as ast
 from occlsp.source import statements as st
 from occlsp.source import types
 from occlsp.source.arrays import elements, extents
-from occlsp.source.conversion import converted, named
+from occlsp.source.conversion import converted, named_definition
 from occlsp.source.effects import (
     ASSIGNMENTS,
     Change,
@@ -108,15 +108,14 @@ class Variables:
 
     def havoc(self, start: int, end: int) -> None:
         """What a loop may change is not known at its head, nor behind it."""
-        for first, last in self.slice.changing(start, end):
-            for change in changes(tokenize(self.text[first:last]), self.names):
-                if types.is_constant(self.state.types.get(change.name, "")):
-                    continue  # it is another one that is declared in the loop
-                if self.is_local(change.name) and (
-                    change.callee is None
-                    or may_change(change.callee, change.position, self.view, change.is_statement)
-                ):
-                    self.spoil(change.name, f"{change.name} changes in a loop")
+        for change in self.slice.changes(start, end):
+            if types.is_constant(self.state.types.get(change.name, "")):
+                continue  # it is another one that is declared in the loop
+            if self.is_local(change.name) and (
+                change.callee is None
+                or may_change(change.callee, change.position, self.view, change.is_statement)
+            ):
+                self.spoil(change.name, f"{change.name} changes in a loop")
 
     def known_names(self) -> set[str]:
         """The roots of the variables of which something is known."""
@@ -231,16 +230,16 @@ class Variables:
 
     def evaluated(self, tokens: Sequence[Token], start: int) -> Abstract:
         """What tokens of the statement at `start` evaluate to."""
-        if any(token.text in ("{",) for token in tokens[1:]) and any(
-            t.text == "[" for t in tokens[:1]
-        ):
+        if tokens and tokens[0].text == "[" and any(token.text == "{" for token in tokens):
             return lambda_value(tokens)
         scope = FlowScope(self, self.state)
-        result: Abstract | None = None
-        at = self.place(start)
         where = (
             Where(self.body.path, self.body.base + start) if self.body.seen_from is None else None
         )
+        if tokens and not self.view.macros.has_macro(tokens):
+            return evaluate(ast.parse(tokens), scope, where)
+        result: Abstract | None = None
+        at = self.place(start)
         single = self.single_macro(tokens, at)
         if single is not None:
             return single
@@ -354,18 +353,17 @@ class Variables:
         if not isinstance(value, Number | Dim) or not tokens:
             return value
         first, last = tokens[0], tokens[-1]
-        begin = first.start + start + self.body.base
-        if isinstance(value, Number):
-            symbol = (f"{self.body.path}:{name}", begin)
-            if itself(symbol) not in value.linear:
-                value = value.defined(value.definition, (*value.linear, itself(symbol)))
-        if self.body.seen_from is not None or first.start < 0 or last.start < 0:
-            return value
-        span = Span(begin, last.start + len(last.text) + start + self.body.base)
-        fixed = named(value, self.body.path, span, name)
-        if isinstance(fixed, Number) and isinstance(value, Number) and fixed is not value:
-            return fixed.defined(fixed.definition, value.linear)
-        return fixed
+        body = self.body
+        begin = first.start + start + body.base
+        definition = None
+        if body.seen_from is None and first.start >= 0 and last.start >= 0:
+            span = Span(begin, last.start + len(last.text) + start + body.base)
+            definition = named_definition(value, body.path, span, name)
+        if isinstance(value, Dim):
+            return value if definition is None else value.defined(definition)
+        own = itself((f"{body.path}:{name}", begin))
+        follows = value.linear if own in value.linear else (*value.linear, own)
+        return value.defined(definition or value.definition, follows)
 
     def assign(self, target: list[Token], op: str, tokens: list[Token], start: int) -> None:
         nested = assignment(tokens)
