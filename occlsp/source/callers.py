@@ -261,14 +261,16 @@ class Callers:
         """The calls in one function by where they stand; None where it cannot be followed."""
         reuse = self.reuse if self.reuse and self.reuse.path == origin.path else None
         names = self.names(origin)
-        # What is asked of another file comes to its `main` by way of one function after another:
-        # it is followed once for all of them.
-        together = names.launching if reuse is not None else frozenset(names.functions)
+        # What is asked comes to `main` by way of one function after another: each is followed once
+        # for all that it calls.
+        together = frozenset(names.functions)
+        if reuse is not None:
+            together = names.reaching(origin)
         key = (origin.path, index, "" if name in together else name)
         is_main = reuse is None and origin.syntax.functions[index].name == "main"
         evaluations = self.mains if is_main else self.evaluations
         if key not in evaluations:
-            wanted = together if name in together else names.launching | {name}
+            wanted = together if name in together else together | {name}
             wanted |= callables(origin.syntax.functions[index])
             given = self.bindings(origin, index)
             kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None

@@ -7,9 +7,11 @@ are skipped in the new text as they were in the old one. Anything unusual counts
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from occlsp.source.incremental import Edit
+from occlsp.source.sentences import NO_VARIABLES
 from occlsp.source.text import Span
 
 _MARKS = (b";", b"{", b"}")
@@ -67,9 +69,9 @@ class _Piece:
     def words(self) -> set[bytes]:
         return set(_WORD.findall(self.text))
 
-    def asks(self, words: set[bytes]) -> bool:
-        """Whether a condition elsewhere in the body holds one of some words."""
-        for word in words:
+    def asks(self, names: Iterable[str]) -> bool:
+        """Whether a condition elsewhere in the body holds one of some names."""
+        for word in map(str.encode, names):
             start = self.all.find(word, *self.body)
             while start >= 0:
                 if not self.before < start <= self.after and self._is_asked(start):
@@ -113,11 +115,11 @@ def harmless_words(
     now = _Piece(new, new_body, edit.start, edit.new_end, ends=ends)
     if was.lines() == now.lines():
         return frozenset()
-    words = was.words() | now.words()
-    names = frozenset(word.decode("latin-1") for word in words)
-    if not names.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():
+    names = frozenset([word.decode("latin-1") for word in was.words() | now.words()])
+    changing = names - NO_VARIABLES
+    if not changing.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():
         return None
-    return None if not words or now.asks(words) else names
+    return None if not names or now.asks(changing) else names
 
 
 def _behind_a_statement(old: bytes, new: bytes, edit: Edit, least: int) -> Edit:

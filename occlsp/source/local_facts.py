@@ -6,6 +6,7 @@ Functions that did not change keep their facts; only offsets move.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -23,14 +24,14 @@ from occlsp.source.expansion import (
     placed,
     uses,
 )
-from occlsp.source.facts import Attribute, Kernel, Launch
+from occlsp.source.facts import Attribute, InstanceBounds, Kernel, Launch
 from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
 from occlsp.source.resolve import deciding_names, function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
-from occlsp.source.shared_memory import SharedMemory
+from occlsp.source.shared_memory import SharedMemory, users_in_view
 from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
 from occlsp.source.view import View, kernel_bindings, scope_names
@@ -51,6 +52,27 @@ class LocalFacts:
     """For the next reading of the file, where it is open."""
     kernel_names: dict[str, bool] = field(default_factory=dict)
     """Names of which was asked whether the workspace has a kernel of them, with the answers."""
+    bounds: dict[int, tuple[tuple[tuple[str, ...], ...], tuple[InstanceBounds, ...]]] = field(
+        default_factory=dict
+    )
+    """By a kernel's number: template arguments in view, and the launch bounds for each."""
+
+    def bounds_of(
+        self,
+        number: int,
+        span: Span,
+        kernel: Kernel,
+        arguments: tuple[tuple[str, ...], ...],
+        find: Callable[[], tuple[InstanceBounds, ...]],
+    ) -> tuple[InstanceBounds, ...]:
+        """The bounds of a kernel's instantiations, found where they are not known."""
+        if self.memory is None:
+            return find()
+        known = self.bounds.get(number)
+        if known is None or known[0] != arguments:
+            known = arguments, self.memory.instances(span, kernel, arguments, find)
+            self.bounds[number] = known
+        return known[1]
 
 
 class Reading:
@@ -62,8 +84,7 @@ class Reading:
         self.view = view
         self.reuse = reuse
         self.origin = Origin(path, syntax, view)
-        users = frozenset().union(*(index.dynamic_users for index in view.indexes))
-        self.shared = SharedMemory(path, syntax, view, users)
+        self.shared = SharedMemory(path, syntax, view, users_in_view(view))
         self.asks_callers = False
         self._known: dict[int, KeptFunction | None] = {}
         self.launching = launching_macros(view)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from occlsp.source.affected import (
     Declared,
@@ -29,10 +29,14 @@ from occlsp.source.harmless import harmless_words
 from occlsp.source.incremental import difference
 from occlsp.source.moving import Given, Move
 from occlsp.source.record import changed
+from occlsp.source.sentences import NO_VARIABLES
 from occlsp.source.sites import Call
 from occlsp.source.syntax import FileSyntax, Function, RawKernel
 from occlsp.source.text import Span
 from occlsp.source.view import FileIndex, View
+
+if TYPE_CHECKING:
+    from occlsp.source.local_facts import LocalFacts
 
 Asked = tuple[str, str, tuple[int, int], int]
 """The path of another file, a function's name and arity, and how many callers were followed."""
@@ -132,6 +136,8 @@ class Memory:
     closed yet hides what stands behind it."""
     waited: int = 0
     """For how many readings it was kept."""
+    told: LocalFacts | None = None
+    """What was told of the file, without this."""
 
     def instances(
         self,
@@ -275,16 +281,22 @@ class Reuse:
         self.earlier: list[Earlier] = []
         self.anew = 0
         """Functions that were evaluated."""
-        for one in (before, before and before.fuller):
-            if one is not None:
-                self._take(one, is_kernel, is_last=one is before)
+        self._is_kernel = is_kernel
+        self._fuller = before and before.fuller
+        if before is not None:
+            self._take(before, is_last=True)
 
-    def _take(self, before: Memory, is_kernel: Callable[[str], bool], *, is_last: bool) -> None:
+    def look_further(self) -> None:
+        """Takes in what was known before the last reading, where that found less."""
+        if self._fuller is not None:
+            self._take(self._fuller, is_last=False)
+
+    def _take(self, before: Memory, *, is_last: bool) -> None:
         changed = changed_names(before.index, self.memory.index)
         if changed is None:
             return
         for name, answer in before.kernel_names.items():
-            if is_kernel(name) != answer:
+            if self._is_kernel(name) != answer:
                 changed.add(name)
             else:
                 self.memory.kernel_names[name] = answer
@@ -340,5 +352,5 @@ class Reuse:
         self.anew += 1
         if not self.keeps:
             return frozenset()
-        names = deciding | self.launching
+        names = (deciding | self.launching) - NO_VARIABLES
         return words_that_count(self.memory.syntax.masked, function, head, names)

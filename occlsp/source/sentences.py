@@ -34,12 +34,13 @@ _CALL = re.compile(r"\w*\s*\(")
 _CALL_NOW = re.compile(r"\s*\(")
 MOST = 4000
 """Characters: no more of a statement is looked at."""
-_NO_VARIABLES = (
+NO_VARIABLES = (
     NO_TYPE
     | SPECIFIERS
     | BUILTIN_WORDS
     | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
 )
+"""Words that no statement changes, whatever it does."""
 
 
 class Sentence:
@@ -102,7 +103,7 @@ class Sentences:
         """Whether a name may be a variable of the body's own."""
         found = self.variables.get(name)
         if found is None:
-            found = name not in _NO_VARIABLES and any(
+            found = name not in NO_VARIABLES and any(
                 self.is_made(place, place + len(name)) for place in self.places_of(name)
             )
             self.variables[name] = found

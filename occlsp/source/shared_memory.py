@@ -19,6 +19,11 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
+def users_in_view(view: View) -> frozenset[str]:
+    """The functions and classes in view that declare `extern __shared__`."""
+    return frozenset().union(*(index.dynamic_users for index in view.indexes))
+
+
 class SharedMemory:
     """The shared variables of one file, by the kernel that they are in."""
 

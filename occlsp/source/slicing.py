@@ -141,6 +141,8 @@ def plan(
         until = last_that_counts(text, events[-1])
         if until < len(text) and st.is_whole(text, until):
             text = text[:until]  # what is behind is not even looked at
+    if st.is_unbalanced(text):
+        return Plan(text, Slice("", (), names, (), assigning, 0), None)
     found = Slice(text, events, names, parameters, assigning, until)
     try:
         statements = st.read(text)

@@ -123,6 +123,13 @@ def read(text: str) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
+def is_unbalanced(text: str) -> bool:
+    """Whether brackets do not match for certain: such a text need not be read to know it."""
+    return text.count("{") != text.count("}") or (
+        text.count("(") + text.count("[") != text.count(")") + text.count("]")
+    )
+
+
 def is_whole(text: str, end: int) -> bool:
     """Whether a body's text up to an offset reads as it does in all of it: nothing is open there,
     as `else {` is behind a block."""

@@ -13,7 +13,7 @@ from occlsp.source.text import common_prefix, common_suffix
 if TYPE_CHECKING:
     from occlsp.source.view import Callable_, FileIndex
 
-MOST_STEPS = 8
+MOST_STEPS = 50
 """Edits back that are remembered of an index."""
 
 

@@ -31,7 +31,8 @@ from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
-from occlsp.source.syntax import RawKernel
+from occlsp.source.syntax import FileSyntax, RawKernel
+from occlsp.source.untouched import moved_facts
 from occlsp.source.view import Included, View
 
 Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
@@ -176,16 +177,9 @@ class Workspace(Files):
         environment = self._environment(path) + self._around(path)
         before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
-        local = local_facts(
-            path, syntax, view, Callers(self._calling, reuse, self._calls_of_mains()), reuse
-        )
-        reuse.memory.kernel_names.update(names.answers)
-        if file.is_open:
-            reuse.memory.declared.prepare()
-        else:
-            local.memory = None
-        local.kernel_names = dict(names.answers)
-        local.asks_callers |= self._outsides[path].is_asked
+        local = moved_facts(path, syntax, view, reuse)
+        if local is None:
+            local = self._read_anew(path, syntax, view, reuse)
         file.local = local
         self._give_back()
         file = self._files[path]
@@ -193,6 +187,21 @@ class Workspace(Files):
         file.local_version, file.world = version, b""
         file.errors = syntax.errors
         return file.local
+
+    def _read_anew(self, path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> LocalFacts:
+        names = self._views[path][2]
+        reuse.look_further()
+        callers = Callers(self._calling, reuse, self._calls_of_mains())
+        local = local_facts(path, syntax, view, callers, reuse)
+        reuse.memory.kernel_names.update(names.answers)
+        local.kernel_names = dict(names.answers)
+        local.asks_callers |= self._outsides[path].is_asked
+        if reuse.keeps:
+            reuse.memory.declared.prepare()
+            reuse.memory.told = replace(local, memory=None)
+        else:
+            local.memory = None
+        return local
 
     def remembered(self, path: str, environment: bytes) -> Memory | None:
         """What is kept of an earlier reading of a file, where it is now in this environment."""
@@ -271,13 +280,12 @@ class Workspace(Files):
     def _kernels(self, path: str, local: LocalFacts) -> tuple[Kernel, ...]:
         kernels = []
         declared = [kernel for _, kernel in local.kernels if kernel.launch_bounds is not None]
-        for raw, known in local.kernels:
+        for number, (raw, known) in enumerate(local.kernels):
             kernel = heads.declared_bounds(known, declared)
             if kernel.is_template:
                 arguments = self._instantiations(path, kernel)
                 find = partial(self._instances, path, raw, known, arguments)
-                memory = local.memory
-                bounds = memory.instances(raw.span, known, arguments, find) if memory else find()
+                bounds = local.bounds_of(number, raw.span, known, arguments, find)
                 kernel = changed(kernel, instantiations=arguments, per_instance=bounds)
             kernels.append(kernel)
         return tuple(kernels)

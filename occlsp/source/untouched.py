@@ -1,0 +1,98 @@
+"""An edit that changes nothing but where things stand: all facts of the file are moved at once.
+
+Most keystrokes are of this kind: a comment, a statement of a function that launches nothing, one
+whose names decide nothing. What is looked up function by function after other edits costs several
+times as much where functions call each other.
+"""
+
+from __future__ import annotations
+
+from occlsp.source.harmless import harmless_words
+from occlsp.source.ignores import ignores
+from occlsp.source.incremental import Edit
+from occlsp.source.kernel_facts import kernel_facts
+from occlsp.source.local_facts import LocalFacts
+from occlsp.source.reuse import Earlier, Reuse
+from occlsp.source.shared_memory import SharedMemory, users_in_view
+from occlsp.source.syntax import FileSyntax, Function
+from occlsp.source.text import Span
+from occlsp.source.view import View
+
+_LISTS = ("functions", "launches", "calls", "kernels", "defines", "aliases", "shared", "includes")
+_NEVER = frozenset(("__shared__", "main"))
+"""Names that say more of a function than what it calls."""
+
+
+def moved_facts(path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> LocalFacts | None:
+    """The facts of a file after an edit that touched none of them; None where it may have."""
+    earlier = reuse.earlier[0] if reuse.earlier and reuse.earlier[0].is_last else None
+    told = earlier.before.told if earlier is not None else None
+    if earlier is None or told is None or told.asks_callers or earlier.affected:
+        return None
+    old = earlier.before.syntax
+    if any(len(getattr(old, name)) != len(getattr(syntax, name)) for name in _LISTS):
+        return None
+    if len(told.kernels) != len(syntax.kernels) or not _is_harmless(earlier, syntax, view, reuse):
+        return None
+    move = earlier.move
+    move.is_lost = False
+    kernels, bounds = [], {}
+    for number, (raw, (_, kernel)) in enumerate(zip(syntax.kernels, told.kernels, strict=True)):
+        if earlier.is_inside(raw.span):
+            shared = SharedMemory(path, syntax, view, users_in_view(view))
+            kernels.append((raw, kernel_facts(raw, path, syntax, view, shared)))
+            continue
+        kernels.append((raw, move.kernel(kernel)))
+        if number in told.bounds:
+            arguments, instances = told.bounds[number]
+            bounds[number] = arguments, tuple(map(move.instance, instances))
+    facts = LocalFacts(
+        tuple(kernels),
+        tuple(move.launches(told.launches)),
+        tuple(move.attributes(told.attributes)),
+        ignores(syntax.text),
+        told.macros_may_set_attributes,
+        memory=earlier.before,
+        kernel_names={**told.kernel_names, **reuse.memory.kernel_names},
+        bounds=bounds,
+    )
+    return None if move.is_lost else facts
+
+
+def _is_harmless(earlier: Earlier, syntax: FileSyntax, view: View, reuse: Reuse) -> bool:
+    """Whether an edit changes no statement that says anything of launches or calls."""
+    before, edit = earlier.before, earlier.edit
+    old, new = before.syntax.masked, syntax.masked
+    around = [function for function in syntax.functions if earlier.is_inside(function.span)]
+    if not around:
+        return _is_layout(old, new, edit)
+    index = view.indexes[-1]
+    names = {*index.functions, *index.kernels, *reuse.launching, *_NEVER}
+    for function in around:
+        span = earlier.old_span(function.span)
+        for kept in before.functions.get(span, ()):
+            names |= kept.names
+        for calls in before.calls.get(span, ()):
+            names |= calls.names | calls.wanted
+    return all(_harmless(old, new, function, edit, names) for function in around)
+
+
+def _harmless(old: bytes, new: bytes, function: Function, edit: Edit, names: set[str]) -> bool:
+    body = function.body
+    before = Span(body.start, body.end - edit.delta)
+    return harmless_words(old, new, before, body, edit, names) is not None
+
+
+def _is_layout(old: bytes, new: bytes, edit: Edit) -> bool:
+    """Whether the lines around an edit say the same before and after it, and are no directives."""
+    was = _lines(old, edit.start, edit.old_end)
+    now = _lines(new, edit.start, edit.new_end)
+    return was == now and not any(b"#" in line or b"\\" in line for line in was)
+
+
+def _lines(text: bytes, start: int, end: int) -> list[bytes]:
+    """The lines that a piece of text is in, with the one before them, however they are laid out."""
+    first = text.rfind(b"\n", 0, max(text.rfind(b"\n", 0, start), 0)) + 1
+    last = text.find(b"\n", end)
+    lines = text[first : len(text) if last < 0 else last].splitlines()
+    return [b" ".join(words) for line in lines if (words := line.split())]
