@@ -35,7 +35,7 @@ from occlsp.source.numbers import Number, unknown
 from occlsp.source.passing import callables
 from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_symbol, parameter_value
-from occlsp.source.reuse import KeptCalls, Reuse
+from occlsp.source.reuse import Asked, KeptCalls, Reuse
 from occlsp.source.sites import (
     Call,
     Site,
@@ -87,6 +87,10 @@ class Callers:
     by_file: dict[str, Names] = field(default_factory=dict)
     classes: dict[tuple[str, str], dict[str, Binding]] = field(default_factory=dict)
     """The parameters of class templates, by file and name."""
+    asked: set[str] = field(default_factory=set)
+    """Functions whose calls were looked for."""
+    read: set[tuple[str, int]] = field(default_factory=set)
+    """Functions whose bodies said something of others and are not kept: their files and braces."""
 
     def names(self, origin: Origin) -> Names:
         """What one file says of its functions by name."""
@@ -154,6 +158,7 @@ class Callers:
     def named_in(self, origin: Origin, index: int, sites: Sequence[Site]) -> list[Call] | None:
         """The instances of templates that one function names; None where it cannot be followed."""
         function = origin.syntax.functions[index]
+        self.read.add((origin.path, function.body.start))
         asked: dict[int, list[bool]] = {site.start: [] for site in sites}
         calls, _ = self.followed(origin, function, sites, asked, self.bindings(origin, index))
         if calls is None or not asked.keys() <= calls.keys():
@@ -191,6 +196,7 @@ class Callers:
     def calls_in(self, origin: Origin, function: Function) -> list[Call] | None:
         """The calls in one file."""
         syntax, names = origin.syntax, self.names(origin)
+        self.asked.add(function.name)
         if function.name in names.in_macros:
             return None
         arity = _arity(function)
@@ -317,6 +323,14 @@ class Callers:
         if self.reuse is not None and self.reuse.path == origin.path:
             words = self.reuse.words(function, head, names | wanted)
         return KeptCalls(head, words, wanted, decides, given, names, calls)
+
+    def asked_of(self, path: str) -> Asked:
+        """What of a file's text says something of its functions besides what is kept of each."""
+        names = {name for file, name in self.classes if file == path} | self.asked
+        if path in self.by_file:
+            names |= self.by_file[path].reached
+        read = {start for file, start in (*self.read, *self.deciding.read) if file == path}
+        return Asked(frozenset(names), frozenset(read))
 
     def decides(self, origin: Origin, name: str) -> tuple[bool, ...] | None:
         """Which parameters of a function may decide a launch; None: any may."""

@@ -43,6 +43,11 @@ class Names:
             self.in_macros.update(_WORD.findall(define.body.text))
         self._reaching: frozenset[str] | None = None
 
+    @property
+    def reached(self) -> frozenset[str]:
+        """What `reaching` gave; nothing where nobody asked."""
+        return self._reaching or frozenset()
+
     def reaching(self, origin: Origin) -> frozenset[str]:
         """Functions that launch something, or name one that does, by way of others too."""
         if self._reaching is None:
@@ -69,6 +74,11 @@ class Deciding:
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], frozenset[str]] = {}
         self._all: dict[tuple[str, int], frozenset[str] | None] = {}
+
+    @property
+    def read(self) -> Iterable[tuple[str, int]]:
+        """The functions whose bodies were read: their files and where their braces open."""
+        return self._all.keys()
 
     def take(self, origin: Origin, function: Function, names: AbstractSet[str]) -> None:
         """Takes in which names decide what a function launches by itself."""

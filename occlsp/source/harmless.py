@@ -27,6 +27,13 @@ _BLOCK = re.compile(rb"(?:^|[;{}])\s*(?:(?:if|for|while|switch|else|do|try)\b[^;
 _ASKS = re.compile(rb"\b(?:if|while|switch|for)\b|[?#]")
 
 
+_SAYS = re.compile(
+    rb"[#{}\\]|<<<|\b(?:using|typedef|struct|class|union|enum|template|namespace|operator|extern|"
+    rb"__shared__)\b|Launch|FuncSet|Occupancy"
+)
+"""What says something of a file even in a function that nobody follows."""
+
+
 class _Piece:
     """The statements around an edit in one of its texts."""
 
@@ -120,6 +127,23 @@ def harmless_words(
     if not changing.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():
         return None
     return None if not names or now.asks(changing) else names
+
+
+def idle_words(
+    old: bytes, new: bytes, old_body: Span, new_body: Span, edit: Edit
+) -> frozenset[str] | None:
+    """The words of the statements around an edit of a body that nobody follows; None where the edit
+    may say something all the same."""
+    if edit.start <= old_body.start or edit.old_end >= old_body.end:
+        return None
+    pieces = (
+        _Piece(old, old_body, edit.start, edit.old_end, ends=False),
+        _Piece(new, new_body, edit.start, edit.new_end, ends=False),
+    )
+    for piece in pieces:
+        if not piece.is_known or _SAYS.search(piece.text, 0, len(piece.text) - 1):
+            return None
+    return frozenset([word.decode("latin-1") for piece in pieces for word in piece.words()])
 
 
 def _behind_a_statement(old: bytes, new: bytes, edit: Edit, least: int) -> Edit:

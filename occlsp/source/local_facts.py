@@ -213,6 +213,7 @@ def local_facts(
         for expansion in expansions:
             kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
+    reuse.memory.asked = callers.asked_of(path)
     # Nobody includes a unit: all uses of its macros are here.
     is_told = found.is_complete and path.endswith(UNITS)
     launches = decided(found.launches) if is_told else found.launches

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from occlsp.source.affected import (
     Declared,
@@ -38,8 +38,21 @@ from occlsp.source.view import FileIndex, View
 if TYPE_CHECKING:
     from occlsp.source.local_facts import LocalFacts
 
-Asked = tuple[str, str, tuple[int, int], int]
+AskedElsewhere = tuple[str, str, tuple[int, int], int]
 """The path of another file, a function's name and arity, and how many callers were followed."""
+
+
+class Asked(NamedTuple):
+    """What of a file's text says something of its functions besides what is kept of each."""
+
+    names: frozenset[str]
+    """Those that were looked for all over it."""
+    bodies: frozenset[int]
+    """Where the braces of functions open whose bodies were read all the same."""
+
+
+NOTHING_ASKED = Asked(frozenset(), frozenset())
+
 MAX_WAITED = 50
 """Edits for which a reading is kept that found more: then what is not there is gone."""
 FEW_ANEW = 3
@@ -129,7 +142,7 @@ class Memory:
     kernels: dict[Span, list[KeptKernel]] = field(default_factory=dict)
     functions: dict[Span, list[KeptFunction]] = field(default_factory=dict)
     calls: dict[Span, list[KeptCalls]] = field(default_factory=dict)
-    elsewhere: dict[Asked, tuple[bytes, list[Call] | None]] = field(default_factory=dict)
+    elsewhere: dict[AskedElsewhere, tuple[bytes, list[Call] | None]] = field(default_factory=dict)
     """The calls in other files, and the state of those that they were found in."""
     fuller: Memory | None = None
     """An earlier reading, where this one found less, or much else: a brace or comment that is not
@@ -138,6 +151,7 @@ class Memory:
     """For how many readings it was kept."""
     told: LocalFacts | None = None
     """What was told of the file, without this."""
+    asked: Asked = NOTHING_ASKED
 
     def instances(
         self,
@@ -328,7 +342,9 @@ class Reuse:
         """What was kept of the calls in a function, by what its callers gave."""
         return (kept for one in self.earlier for kept in one.calls(function, head))
 
-    def calls_elsewhere(self, asked: Asked, key: bytes) -> list[Call] | Literal[False] | None:
+    def calls_elsewhere(
+        self, asked: AskedElsewhere, key: bytes
+    ) -> list[Call] | Literal[False] | None:
         """What was kept of a function's calls in another file; False where nothing was."""
         for one in self.earlier:
             kept = one.before.elsewhere.get(asked)

@@ -7,11 +7,12 @@ times as much where functions call each other.
 
 from __future__ import annotations
 
-from occlsp.source.harmless import harmless_words
+from occlsp.source.harmless import harmless_words, idle_words
 from occlsp.source.ignores import ignores
 from occlsp.source.incremental import Edit
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.local_facts import LocalFacts
+from occlsp.source.passing import callables
 from occlsp.source.reuse import Earlier, Reuse
 from occlsp.source.shared_memory import SharedMemory, users_in_view
 from occlsp.source.syntax import FileSyntax, Function
@@ -31,6 +32,8 @@ def moved_facts(path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> Loca
         return None
     old = earlier.before.syntax
     if any(len(getattr(old, name)) != len(getattr(syntax, name)) for name in _LISTS):
+        return None
+    if {one.span for one in old.functions} != {earlier.old_span(f.span) for f in syntax.functions}:
         return None
     if len(told.kernels) != len(syntax.kernels) or not _is_harmless(earlier, syntax, view, reuse):
         return None
@@ -61,26 +64,30 @@ def moved_facts(path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> Loca
 
 def _is_harmless(earlier: Earlier, syntax: FileSyntax, view: View, reuse: Reuse) -> bool:
     """Whether an edit changes no statement that says anything of launches or calls."""
-    before, edit = earlier.before, earlier.edit
-    old, new = before.syntax.masked, syntax.masked
+    before = earlier.before
     around = [function for function in syntax.functions if earlier.is_inside(function.span)]
     if not around:
-        return _is_layout(old, new, edit)
-    index = view.indexes[-1]
-    names = {*index.functions, *index.kernels, *reuse.launching, *_NEVER}
-    for function in around:
-        span = earlier.old_span(function.span)
-        for kept in before.functions.get(span, ()):
-            names |= kept.names
-        for calls in before.calls.get(span, ()):
-            names |= calls.names | calls.wanted
-    return all(_harmless(old, new, function, edit, names) for function in around)
+        return _is_layout(before.syntax.masked, syntax.masked, earlier.edit)
+    names = before.asked.names.union(view.indexes[-1].kernels, reuse.launching, _NEVER)
+    return all(_leaves_alone(earlier, function, names) for function in around)
 
 
-def _harmless(old: bytes, new: bytes, function: Function, edit: Edit, names: set[str]) -> bool:
-    body = function.body
-    before = Span(body.start, body.end - edit.delta)
-    return harmless_words(old, new, before, body, edit, names) is not None
+def _leaves_alone(earlier: Earlier, function: Function, names: frozenset[str]) -> bool:
+    """Whether an edit of a function changes nothing that is known of it, nor of what it calls."""
+    before, edit = earlier.before, earlier.edit
+    span, body = earlier.old_span(function.span), function.body
+    old, new = before.syntax.masked, earlier.now.syntax.masked
+    bodies = Span(body.start, body.end - edit.delta), body
+    facts, calls = before.functions.get(span, ()), before.calls.get(span, ())
+    if not calls and body.start in before.asked.bodies:
+        return False
+    if not facts and not calls:
+        words = idle_words(old, new, *bodies, edit)
+        return words is not None and words.isdisjoint(names.union(callables(function)))
+    names = names.union(
+        *(kept.names for kept in facts), *(kept.names | kept.wanted for kept in calls)
+    )
+    return harmless_words(old, new, *bodies, edit, names) is not None
 
 
 def _is_layout(old: bytes, new: bytes, edit: Edit) -> bool:
