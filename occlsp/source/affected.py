@@ -164,10 +164,15 @@ def _statements(body: bytes) -> list[tuple[frozenset[str], bool]]:
         piece += f" {part}"
         depth += part.count("(") - part.count(")")
         if depth <= 0:
-            found.append((frozenset(_WORD.findall(piece)), bool(_DECIDES.search(piece))))
+            found.append(_statement(piece))
             piece, depth = "", 0
     found.append((frozenset(_WORD.findall(piece)), True))
     return found
+
+
+@lru_cache(maxsize=8192)  # an edit leaves most statements alone
+def _statement(text: str) -> tuple[frozenset[str], bool]:
+    return frozenset(_WORD.findall(text)), bool(_DECIDES.search(text))
 
 
 def _text_of(item: object, index: FileIndex) -> str:

@@ -6,8 +6,17 @@ import re
 
 from occlsp.source.macros import Macros, Place
 from occlsp.source.statements import ELSE, END, IF
+from occlsp.source.text import Span
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\[ \t]*\r?\n|\\.)*)", re.M)
+
+
+def between_braces(masked: bytes, body: Span) -> str:
+    """The text of a body without its braces. One that is never closed has but one: nothing closes
+    it at the end of the file but what closes another."""
+    start, end = body
+    is_closed = end < len(masked) or masked.count(b"{", start) == masked.count(b"}", start)
+    return masked[start + 1 : max(start + 1, end - is_closed)].decode("latin-1")
 
 
 def readable(text: str, path: str, base: int, macros: Macros) -> str:

@@ -293,13 +293,17 @@ class Callers:
     ) -> KeptCalls | None:
         """What an earlier reading of this file found of the calls in a function."""
         function = origin.syntax.functions[index]
+        code, body = origin.syntax.code, function.body
         for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
             if (
-                kept.wanted == wanted
-                and kept.given == given
-                and all(self.decides(origin, n) == asked for n, asked in kept.decides.items())
+                kept.given == given
+                and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
+                and all(
+                    _is_asked(self.decides(origin, name), asked)
+                    for name, asked in kept.decides.items()
+                )
             ):
-                return kept
+                return changed(kept, wanted=wanted)
         return None
 
     def read_calls(
@@ -427,6 +431,15 @@ class Callers:
                     value = value.defined(value.definition, (itself(symbol),))
                 values[given.name] = value
         return template, values
+
+
+def _is_asked(decides: tuple[bool, ...] | None, asked: tuple[bool, ...] | None) -> bool:
+    """Whether all of what decides a launch now was asked for."""
+    if asked is None:
+        return True
+    return decides is not None and all(
+        was or not now for now, was in zip(decides, asked, strict=False)
+    )
 
 
 def _is_same_template(one: Function, other: Function) -> bool:

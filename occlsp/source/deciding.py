@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from occlsp.source.bodies import readable
+from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Origin
 from occlsp.source.fragment import words
 from occlsp.source.passing import callables
@@ -140,7 +140,8 @@ class Deciding:
             parameters,
             origin.view.assigning,
         )
-        return parameters if found.statements is None else frozenset(found.slice.names)
+        # Where a body cannot be read, nothing is known of what it hands on, whatever it is given.
+        return frozenset() if found.statements is None else frozenset(found.slice.names)
 
 
 def called_in(
@@ -174,5 +175,5 @@ def asked_names(sites: Sequence[Site], asked: dict[int, list[bool]]) -> set[str]
 def body_text(origin: Origin, function: Function) -> str:
     """A function's body without its braces, its `#if` branches decided."""
     base = function.body.start + 1
-    raw = origin.syntax.masked[base : max(base, function.body.end - 1)].decode("latin-1")
+    raw = between_braces(origin.syntax.masked, function.body)
     return readable(raw, origin.path, base, origin.view.macros)

@@ -21,6 +21,7 @@ from occlsp.source.lexer import tokenize
 from occlsp.source.linear import itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.sentences import places_of
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, FlowScope, State, join_states
 from occlsp.source.values import (
@@ -95,9 +96,7 @@ class Interpreter(Variables):
     def unreadable(self) -> None:
         self.failed = True
         for name in self.names:
-            if name in self.state.variables or re.search(
-                rf"\b{re.escape(name)}\b\s*[=({{;,]", self.text
-            ):
+            if name in self.state.variables or _may_be_made(self.text, name):
                 self.state.variables[name] = unknown("the function's structure could not be read")
         for event in self.events:
             self.handler(event, FlowScope(self, self.state), self.state)
@@ -447,6 +446,14 @@ def _leaves(node: st.Statement) -> bool:
         return False
     yes = node.yes.statements if isinstance(node.yes, st.Block) else (node.yes,)
     return len(yes) == 1 and isinstance(yes[0], st.Simple) and yes[0].jump == "break"
+
+
+_MADE = re.compile(r"\s*[=({;,]")
+
+
+def _may_be_made(text: str, name: str) -> bool:
+    """Whether a text may declare or assign a name."""
+    return any(_MADE.match(text, place + len(name)) for place in places_of(text, name))
 
 
 def _span(node: st.Statement) -> tuple[int, int]:

@@ -46,7 +46,9 @@ class Move:
         if end <= self.start:
             return span
         if start >= self.start:
+            self.is_lost |= start < self.old_end
             start += self.delta
+        self.is_lost |= end < self.old_end
         return Span(start, end + self.delta)
 
     def span_or_none(self, span: Span | None) -> Span | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from occlsp.source import types
-from occlsp.source.bodies import readable
+from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Collector, FunctionFacts, Item, Origin, follow
 from occlsp.source.expansion import Use
 from occlsp.source.linear import Symbol, itself
@@ -104,8 +104,7 @@ def _in_body(items: Sequence[RawLaunch | RawCall], uses: Sequence[Use]) -> list[
 
 def _body(origin: Origin, function: Function) -> Body:
     base = function.body.start + 1
-    masked = origin.syntax.masked or origin.syntax.text
-    raw = masked[base : max(base, function.body.end - 1)].decode("latin-1")
+    raw = between_braces(origin.syntax.masked or origin.syntax.text, function.body)
     text = raw if origin.expansion else readable(raw, origin.path, base, origin.view.macros)
     seen_from = origin.expansion.use.span.start if origin.expansion else None
     return Body(text, origin.path, base, seen_from)

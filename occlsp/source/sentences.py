@@ -96,7 +96,7 @@ class Sentences:
             return self.short.get(name, [])
         found = self.places.get(name)
         if found is None:
-            found = self.places[name] = _places(self.text, name)
+            found = self.places[name] = list(places_of(self.text, name))
         return found
 
     def is_variable(self, name: str) -> bool:
@@ -302,17 +302,15 @@ def _is_step(text: str, start: int, brace: int) -> bool:
     return piece.endswith(")") and piece.count(")") > piece.count("(")
 
 
-def _places(text: str, name: str) -> list[int]:
+def places_of(text: str, name: str) -> Iterator[int]:
     """Where a name stands in a text as a word of its own."""
-    found = []
     length = len(name)
     place = text.find(name)
     while place >= 0:
         end = place + length
         if not _is_word(text[end : end + 1]) and not _is_word(text[place - 1 : place]):
-            found.append(place)
+            yield place
         place = text.find(name, end)
-    return found
 
 
 def _depth(text: str, start: int, end: int) -> int:

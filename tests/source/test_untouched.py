@@ -1,0 +1,119 @@
+"""Edits that touch no fact move all of them at once: nothing of the file is looked at again."""
+
+from __future__ import annotations
+
+import pytest
+
+from occlsp.source import workspace
+from occlsp.source.workspace import Workspace
+
+FILE = """
+#define BLOCK 128
+template <int N> __global__ void __launch_bounds__(N) kN(int* p) { p[2] = N; }
+__global__ void kA(int* p) { int i = threadIdx.x; p[i] = 1; }
+static int twice(int n) { int m = n; if (m > 2) { m += 2; } return log(m); }
+template <class F> static void run(F call, int* p, int n) { if (n) { call(p, n); } }
+static void inner(int* p, int t) { kA<<<1, t>>>(p); }
+static void handed(int* p, int t) { kA<<<2, t>>>(p); }
+static void prints(int* p) { for (int i = 0; i < 4; ++i) { twice(i); } }
+void outer(int* p, int unused) {
+  int one = 1;
+  prints(p);
+  inner(p, 64);
+  run(handed, p, 96);
+  kN<64><<<1, BLOCK>>>(p);
+}
+template <int M> struct Of { void go(int* p) { kA<<<1, M>>>(p); } };
+static void uses(int* p) { int width = 32; Of<32> of; of.go(p); }
+"""
+PATH = "/a.cu"
+
+
+class Keyboard:
+    """A file that is typed in."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.workspace = Workspace(reader=None)
+        self.was_moved = False
+        move = workspace.moved_facts
+
+        def moved(*arguments):  # type: ignore[no-untyped-def]
+            found = move(*arguments)
+            self.was_moved = found is not None
+            return found
+
+        monkeypatch.setattr(workspace, "moved_facts", moved)
+        self.type(FILE)
+
+    def type(self, text: str) -> bool:
+        """Whether the facts of a text were moved; they are those of a fresh start."""
+        self.workspace.update(PATH, text.encode())
+        found = self.workspace.facts(PATH)
+        was_moved = self.was_moved
+        fresh = Workspace(reader=None)
+        fresh.update(PATH, text.encode())
+        assert found == fresh.facts(PATH)
+        return was_moved
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Keyboard:
+    return Keyboard(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("__global__ void kA", "// a comment\n__global__ void kA"),
+        ("__global__ void kA", "\n\n__global__ void kA"),
+        ("int one = 1;", "int one = 1; // why"),
+        ("int one = 1;", "int one = 2;\n  int two = one;"),
+        ("p[i] = 1", "p[i] = 3"),
+        ("p[i] = 1", "p[i] = twice(3"),
+        ("i < 4", "i < (4"),
+        ("twice(i)", "twice(one(i))"),
+    ],
+)
+def test_an_edit_that_touches_nothing_moves_all(keyboard: Keyboard, old: str, new: str) -> None:
+    assert old in FILE
+    edited = FILE.replace(old, new, 1)
+    assert keyboard.type(edited)
+    assert keyboard.type(FILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("inner(p, 64)", "inner(p, 32)"),
+        ("m > 2", "m > 3"),
+        ("i) {", "i) { inner(p, 32);"),
+        ("{ call(p, n)", "{ call(p, n + 1)"),
+        ("if (n)", "n = 7; if (n)"),
+        ("run(handed, p, 96)", "run(handed, p, 32)"),
+        ("Of<32>", "Of<64>"),
+        ("int width = 32; Of<32>", "const int width = 64; Of<width>"),
+        ("int i = threadIdx.x;", "extern __shared__ int all[];"),
+        ("int i = threadIdx.x;", "__shared__ int all[8];"),
+        ("for (int i", "kA<<<1, 32>>>(p); for (int i"),
+        ("BLOCK 128", "BLOCK 64"),
+        ("// x", "/* x"),
+    ],
+)
+def test_an_edit_that_may_tell_something_is_read(keyboard: Keyboard, old: str, new: str) -> None:
+    text = FILE.replace("static int twice", "// x\nstatic int twice")
+    assert old in text
+    keyboard.type(text)
+    keyboard.type(text.replace(old, new, 1))
+    keyboard.type(text)
+
+
+def test_comments_around_a_launch_do_not_move_it_twice(keyboard: Keyboard) -> None:
+    first = FILE.replace("  kN<64>", "  // before\n  kN<64>")
+    assert keyboard.type(first)
+    keyboard.type(first.replace("BLOCK>>>(p);", "BLOCK>>>(p);  // behind"))
+
+
+def test_a_function_that_is_not_closed_yet_is_not_followed(keyboard: Keyboard) -> None:
+    text = FILE.replace("int one = 1;", "int one = 1; if (one) {")
+    keyboard.type(text)
+    keyboard.type(text.replace("(one) {", "(one) { }"))
