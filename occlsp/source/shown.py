@@ -11,10 +11,11 @@ from occlsp.source.numbers import Number, convert
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.types import integer
-from occlsp.source.values import Abstract, Dim, component, to_dim, to_number
+from occlsp.source.values import Abstract, Dim, components, to_dim, to_number
 
 MAX_VALUES = 16
 _NOWHERE = Expr("", Span(0, 0))
+_NONE = (None, None, None)
 
 
 def value(expr: Expr, what: Abstract | None, type_name: str | None = None) -> Value:
@@ -33,13 +34,14 @@ def of_number(expr: Expr, number: Number) -> Value:
     why = None
     if values is None:
         why = number.why or "many values"
+    text = expr.text.strip()
     return Value(
-        expr.text.strip(),
+        text,
         values,
         number.low,
         number.high,
         why,
-        expr.span if expr.text.strip() else None,
+        expr.span if text else None,
         number.definition,
     )
 
@@ -47,48 +49,45 @@ def of_number(expr: Expr, number: Number) -> Value:
 def value3(expr: Expr, what: Abstract | None, parts: Sequence[Expr] = ()) -> Value3:
     """What a `dim3` expression can be; `parts` are its components as written."""
     dim = to_dim(what)
-    triples: set[Triple] | None = set()
-    for alternative in dim.alternatives:
-        if any(number.values is None for number in alternative):
-            triples = None
-            break
-        sets = [number.values or () for number in alternative]
-        if len(triples or ()) + len(sets[0]) * len(sets[1]) * len(sets[2]) > 64:
-            triples = None
-            break
-        assert triples is not None
-        triples.update((x, y, z) for x, y, z in product(*sets))
-    x, y, z = (component(dim, name) for name in "xyz")
-    if triples is not None and len(triples) > MAX_VALUES:
-        triples = None
+    triples = _triples(dim)
+    x, y, z = numbers = components(dim)
     lows, highs = (x.low, y.low, z.low), (x.high, y.high, z.high)
     why = None
     if triples is None:
-        why = next((n.why for n in (x, y, z) if n.values is None and n.why), "many values")
+        why = next((n.why for n in numbers if n.values is None and n.why), "many values")
+    written = [
+        of_number(parts[index] if index < len(parts) else _NOWHERE, numbers[index])
+        for index in range(dim.written)
+    ]
+    text = expr.text.strip()
     return Value3(
-        expr.text.strip(),
-        None if triples is None else tuple(sorted(triples)),
-        None if all(low is None for low in lows) else lows,
-        None if all(high is None for high in highs) else highs,
+        text,
+        triples,
+        None if lows == _NONE else lows,
+        None if highs == _NONE else highs,
         why,
-        expr.span if expr.text.strip() else None,
+        expr.span if text else None,
         dim.definition,
-        components(dim, parts),
+        tuple(written),
     )
 
 
-def components(dim: Dim, parts: Sequence[Expr]) -> tuple[Value, ...]:
-    """x, y and z, as far as the source gives them."""
-    found = []
-    for index, name in enumerate("xyz"[: dim.written]):
-        expr = parts[index] if index < len(parts) else None
-        number = component(dim, name)
-        found.append(of_number(expr or _NOWHERE, number))
-    return tuple(found)
+def _triples(dim: Dim) -> tuple[Triple, ...] | None:
+    """All that a `dim3` can be; None where that is not known, or too much."""
+    found: set[Triple] = set()
+    for x, y, z in dim.alternatives:
+        if x.values is None or y.values is None or z.values is None:
+            return None
+        if len(found) + len(x.values) * len(y.values) * len(z.values) > 64:
+            return None
+        found.update(product(x.values, y.values, z.values))
+    return None if len(found) > MAX_VALUES else tuple(sorted(found))
 
 
 def written_parts(expr: Expr) -> tuple[Expr, ...]:
     """The components of `dim3(x, y)`, `{x, y}` or an integer, as written in place."""
+    if not expr.text.endswith((")", "}")):
+        return ()
     node = ast.parse(expr.text)
     items: tuple[ast.Node, ...] = ()
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.Name):

@@ -120,11 +120,15 @@ def join_dims(left: Dim, right: Dim) -> Dim:
 
 def component(value: Dim, name: str) -> Number:
     """`value.x`, `.y` or `.z`."""
-    index = "xyz".index(name)
-    result = value.alternatives[0][index]
-    for alternative in value.alternatives[1:]:
-        result = join(result, alternative[index])
-    return result
+    return components(value)["xyz".index(name)]
+
+
+def components(value: Dim) -> tuple[Number, Number, Number]:
+    """`value.x`, `.y` and `.z`."""
+    x, y, z = value.alternatives[0]
+    for others in value.alternatives[1:]:
+        x, y, z = join(x, others[0]), join(y, others[1]), join(z, others[2])
+    return x, y, z
 
 
 def with_component(value: Dim, name: str, number: Number) -> Dim:
