@@ -370,19 +370,16 @@ class Interpreter(Variables):
             self.state.reachable = False
 
     def jump(self, node: st.Simple) -> None:
-        if node.jump in ("return", "co_return"):
+        """What is said behind is not come to from here: nothing that this changes is asked for."""
+        is_return = node.jump in ("return", "co_return")
+        if is_return and self.returns is not None and self.state.reachable:
             self.expressions(node.start, node.end, node.lambdas)
-            if self.returns is not None and self.state.reachable:
-                self.returned(node)
-            self.state.reachable = False
-        elif node.jump == "break":
-            if self.breaks:
-                self.breaks[-1].append(self.state.fork())
-            self.state.reachable = False
-        else:
-            if node.jump == "throw":
-                self.expressions(node.start, node.end)
-            self.state.reachable = False
+            self.returned(node)
+        elif is_return or node.jump == "throw":
+            self.fire(node.start, node.end, node.lambdas)
+        elif node.jump == "break" and self.breaks:
+            self.breaks[-1].append(self.state.fork())
+        self.state.reachable = False
 
     def returned(self, node: st.Simple) -> None:
         assert self.returns is not None

@@ -251,10 +251,12 @@ class StaticScope:
         self,
         parameters: Sequence[TemplateParameter],
         arguments: Sequence[str] | None,
-        scope: StaticScope | None = None,
     ) -> dict[str, Binding]:
         """Template parameters with their arguments as seen from here, defaults put in."""
         bound: dict[str, Binding] = {}
+        inner = StaticScope(
+            self.view, self.at, self.scope, {**self.template}, self.variables, self.budget
+        )
         for position, parameter in enumerate(parameters):
             if parameter.is_pack:
                 break
@@ -266,21 +268,19 @@ class StaticScope:
             if parameter.name is None:
                 continue
             if text is None:
-                if parameter.kind not in ("typename", "template", "class"):
-                    bound[parameter.name] = unknown(f"template parameter {parameter.name}")
-                continue
-            bound[parameter.name] = self.argument(text, parameter, bound)
+                if parameter.kind in ("typename", "template", "class"):
+                    continue
+                value: Binding = unknown(f"template parameter {parameter.name}")
+            else:
+                value = self.argument(text, parameter, inner)
+            bound[parameter.name] = inner.template[parameter.name] = value
         return bound
 
-    def argument(
-        self, text: str, parameter: TemplateParameter, bound: dict[str, Binding]
-    ) -> Binding:
-        """One template argument: the text of a type, or the value of an expression."""
+    def argument(self, text: str, parameter: TemplateParameter, inner: StaticScope) -> Binding:
+        """One template argument: the text of a type, or the value of an expression, which those
+        before it are `inner` for."""
         if parameter.kind in ("typename", "template", "class"):
             return self.type_text(text)
-        inner = StaticScope(
-            self.view, self.at, self.scope, {**self.template, **bound}, self.variables, self.budget
-        )
         value = self._evaluated(text, inner)
         return converted(value, parameter.kind, inner)
 
