@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from occlsp.source import shown, types
 from occlsp.source.attribute_calls import ATTRIBUTE_CALLS, attribute_kind, cache_value
@@ -32,7 +32,7 @@ from occlsp.source.syntax import (
     RawLaunch,
 )
 from occlsp.source.text import Span
-from occlsp.source.values import Abstract, Dim, KernelName, Kernels, Place
+from occlsp.source.values import Abstract, KernelName, Kernels, Place
 from occlsp.source.view import View, scope_names
 
 ABSENT = Expr("", Span(0, 0))
@@ -49,6 +49,14 @@ _CONFIGURED = frozenset(
 Item = RawLaunch | RawCall | Use
 
 
+class Expanded(NamedTuple):
+    """A use of a macro."""
+
+    expansions: list[Expansion]
+    names: set[str]
+    """Those that decide what it launches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where the text of a function stands: in its file, or expanded from a macro's use in it."""
@@ -57,7 +65,7 @@ class Origin:
     syntax: FileSyntax
     view: View
     expansion: Expansion | None = None
-    expanded: dict[int, list[Expansion]] = field(default_factory=dict, compare=False)
+    expanded: dict[int, Expanded] = field(default_factory=dict, compare=False)
     """What uses of macros that were asked for expand to, by where they stand."""
 
     def place(self, offset: int) -> At:
@@ -142,54 +150,36 @@ class Collector:
             return
         view = self.origin.view
         self.added.add(id(use))
-        expansions = self.expansions(use, body)
+        expansions = self.expanded(use, body).expansions
         self.facts.is_complete &= not is_lost(use, expansions, view)
         for expansion in expansions:
-            syntax = expansion.syntax
-            raw: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]
-            items = [item for item in raw if item.in_macro is None]
+            items = [item for item in expansion.items if item.in_macro is None]
             if not items:
                 continue
-            origin = Origin(self.origin.path, syntax, view, expansion)
+            origin = Origin(self.origin.path, expansion.syntax, view, expansion)
             inner = Collector(origin, self.function, self.written)
-            text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
-            made = Body(text, body.path, len(WRAPPER), use.span.start)
+            made = Body(expansion.inside, body.path, len(WRAPPER), use.span.start)
             follow(inner, made, scope.scope, scope.template, {}, items, state)
             self.facts.add(inner.facts)
             self.facts.is_complete &= all(inner.has(item) for item in items)
             self.seen |= inner.seen
 
-    def expansions(self, use: Use, body: Body) -> list[Expansion]:
+    def expanded(self, use: Use, body: Body) -> Expanded:
         """What a use expands to, expanded once."""
         found = self.origin.expanded.get(use.span.start)
         if found is None:
+            view = self.origin.view
             text = body.text[use.span.start - body.base : use.end - body.base]
-            found = expand(use, text, self.origin.view, wrapped=True)
-            self.origin.expanded[use.span.start] = found
+            made = expand(use, text, view, wrapped=True)
+            names = [_deciding(expansion, view.assigning) for expansion in made]
+            found = self.origin.expanded[use.span.start] = Expanded(made, set().union(*names))
         return found
 
     def asked(self, items: Sequence[Item], body: Body) -> set[str]:
         """The names that items of a body ask for."""
         names: set[str] = set()
         for item in items:
-            if isinstance(item, Use):
-                names |= self.expansion_names(item, body)
-            else:
-                names |= _names(item)
-        return names
-
-    def expansion_names(self, use: Use, body: Body) -> set[str]:
-        """The names that decide what a macro's use launches."""
-        names: set[str] = set()
-        for expansion in self.expansions(use, body):
-            syntax = expansion.syntax
-            items: list[RawLaunch | RawCall] = [*syntax.launches, *syntax.calls]
-            if items:
-                text = syntax.masked[len(WRAPPER) : -1].decode("latin-1")
-                inner = set().union(*(_names(item) for item in items))
-                relevance = Relevance(text, (), self.origin.view.assigning)
-                relevance.add(inner)
-                names |= relevance.names
+            names |= self.expanded(item, body).names if isinstance(item, Use) else _names(item)
         return names
 
     def outside(self, item: RawLaunch | RawCall) -> None:
@@ -274,7 +264,7 @@ class Collector:
             inactive=self.inactive(raw.conditions),
             guarded=guarded,
             hip_only=raw.api.startswith("hip"),
-            follows_occupancy_api=_from_occupancy(block_what),
+            follows_occupancy_api=shown.from_occupancy(block_what),
             stream=stream.text.strip(),
             arguments=tuple(e.text for e in raw.arguments) if raw.api == "<<<>>>" else (),
         )
@@ -441,12 +431,6 @@ def as_written(launch: Launch, raw: RawLaunch | None) -> Launch:
     )
 
 
-def _from_occupancy(block: Abstract) -> bool:
-    if isinstance(block, Dim):
-        return any(number.occupancy for alternative in block.alternatives for number in alternative)
-    return isinstance(block, Number) and block.occupancy
-
-
 def _names(item: RawLaunch | RawCall) -> set[str]:
     """The names that decide what an item is: of its configuration, callee and arguments."""
     texts = [e.text for e in item.arguments] if isinstance(item, RawCall) else []
@@ -456,6 +440,15 @@ def _names(item: RawLaunch | RawCall) -> set[str]:
         if item.api in _CONFIGURED:
             texts += [e.text for e in item.arguments[:1]]
     return {word for text in texts for word in WORDS.findall(text)}
+
+
+def _deciding(expansion: Expansion, assigning: frozenset[str]) -> set[str]:
+    """The names that decide what an expansion launches."""
+    if not expansion.items:
+        return set()
+    relevance = Relevance(expansion.inside, (), assigning)
+    relevance.add(set().union(*map(_names, expansion.items)))
+    return relevance.names
 
 
 def follow(

@@ -18,7 +18,7 @@ from occlsp.source.lexer import Token, tokenize
 from occlsp.source.macros import Place, in_body
 from occlsp.source.parse import parse
 from occlsp.source.record import changed
-from occlsp.source.syntax import FileSyntax
+from occlsp.source.syntax import FileSyntax, RawCall, RawLaunch
 from occlsp.source.text import Span
 from occlsp.source.view import View
 
@@ -49,6 +49,16 @@ class Expansion:
     syntax: FileSyntax
     offsets: Sequence[int]
     """The file's offset of each character of the expanded text; negative where a body made it."""
+
+    @property
+    def items(self) -> list[RawLaunch | RawCall]:
+        """The launches and calls in it."""
+        return [*self.syntax.launches, *self.syntax.calls]
+
+    @property
+    def inside(self) -> str:
+        """Its text without what is wrapped around it."""
+        return self.syntax.masked[len(WRAPPER) : -1].decode("latin-1")
 
     def placed(self, span: Span) -> Span:
         """Where a span of the expanded text stands in the file."""

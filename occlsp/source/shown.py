@@ -132,3 +132,10 @@ def _threads(dim: Dim, symbol: tuple[str, int]) -> int | None:
         else:
             factor = follows[1]
     return None if factor is None else factor * constant
+
+
+def from_occupancy(block: Abstract) -> bool:
+    """Whether a block comes from an occupancy query of the runtime."""
+    if isinstance(block, Dim):
+        return any(number.occupancy for alternative in block.alternatives for number in alternative)
+    return isinstance(block, Number) and block.occupancy
