@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from occlsp.analysis import join, present
@@ -215,27 +214,10 @@ def _launches(snapshot: Snapshot, rows: Sequence[Row]) -> list[str]:
             groups.setdefault(row.launch.key, []).append(row)
     if len(groups) < 2:
         return []
-    found = list(groups.values())
-    if len(found) > present.MOST_ROWS:
-        found.sort(key=lambda group: min(map(_least, group)))  # those to look at are told
-    wheres = [_where(snapshot, group[0]) for group in found]
-    count = Counter(wheres)
-    named = [
-        (where if count[where] == 1 else f"{where}{_instance(group)}", group)
-        for where, group in zip(wheres, found, strict=True)
-    ]
+    named = [(_where(snapshot, group[0]), group) for group in groups.values()]
     lines = present.rows_table("launch", named[: present.MOST_ROWS])
     more = len(named) - present.MOST_ROWS
     return [*lines, *([f"… and {more} more"] if more > 0 else [])]
-
-
-def _instance(rows: Sequence[Row]) -> str:
-    """What tells one of the launches apart that a macro makes on one line."""
-    entry = rows[0].entry if len(rows) == 1 else None
-    _, angle, arguments = (instance_name(entry) if entry is not None else "").partition("<")
-    blocks = {case.threads for row in rows for case in row.cases}
-    threads = f", {number_range(blocks)} threads" if blocks else ""
-    return f" `<{arguments}`{threads}" if angle else threads
 
 
 def _where(snapshot: Snapshot, row: Row) -> str:

@@ -11,9 +11,6 @@ from occlsp.reports.compiled import CompileResult
 from occlsp.reports.facts import Report
 from occlsp.reports.worker import Control
 
-MOST_NAMED = 8
-"""Kernels that a message names."""
-
 
 def compile_all(
     asked: Sequence[CompileRequest],
@@ -41,15 +38,10 @@ def compile_all(
                 unit, arch = asked[place].unit, asked[place].arch
                 progress(f"compiled {unit} for {arch}", done, len(asked))
                 result, why = _outcome(future)
-                if result is None:
-                    problems += [f"{unit}: not compiled for {arch}: {why}"] if why else []
-                    continue
-                found[place] = result.report
-                if result.lost:
-                    names = ", ".join(result.lost[:MOST_NAMED])
-                    more = len(result.lost) - MOST_NAMED
-                    names += f" and {more} more" if more > 0 else ""
-                    problems.append(f"{unit}: no numbers for {names} on {arch}: {result.message}")
+                if result is not None:
+                    found[place] = result.report
+                elif why is not None:
+                    problems.append(f"{unit}: not compiled for {arch}: {why}")
     finally:
         control.cancel()
         pool.shutdown(cancel_futures=True)

@@ -1,30 +1,30 @@
 """What the callers of a function give for its parameters and template parameters.
 
 Only where all callers are in view: the function is internal to its file, a template, or part of
-a program that is one file. One argument that is not known makes the parameter not known.
+a program that is one file or one folder. One argument that is not known makes the parameter not
+known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import NamedTuple
 
 from occlsp.source.affected import function_head
+from occlsp.source.called import calls_within, depends_on_callers
 from occlsp.source.class_instances import class_bindings, template_argument
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.deciding import (
-    MAX_BODY,
     Deciding,
     Names,
     asked_arguments,
-    asked_names,
-    body_text,
     called_in,
 )
-from occlsp.source.flow import Interpreter
 from occlsp.source.fragment import words
 from occlsp.source.instances import binding
 from occlsp.source.linear import itself
@@ -32,9 +32,10 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.overloads import arity_of, for_any, overlaps, shared_parameters
 from occlsp.source.passing import callables
 from occlsp.source.record import changed
-from occlsp.source.resolve import parameter_symbol, parameter_value
+from occlsp.source.resolve import parameter_symbol
 from occlsp.source.reuse import Asked, KeptCalls, Reuse
 from occlsp.source.sites import (
     Call,
@@ -44,10 +45,9 @@ from occlsp.source.sites import (
     is_launched,
     read_site,
 )
-from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.values import Abstract, join_values
-from occlsp.source.view import kernel_bindings, scope_names
+from occlsp.source.view import kernel_bindings
 
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
@@ -55,9 +55,15 @@ MAX_CALLS = 64
 
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
-Mains = dict[tuple[str, int, str], dict[int, Call] | None]
-"""Calls by the file, the function that they are in, and the name that was asked for."""
-_NOT_ASKED = unknown("it decides nothing")
+Decides = tuple[bool, ...] | None
+"""Which parameters of a function may decide a launch; None: any may."""
+_NONE_DECIDES = (False,) * 64
+"""For calls whose arguments may be of either of several functions."""
+Told = Mapping[str, Decides]
+"""What decides of functions that are asked for from elsewhere, by name."""
+Mains = dict[tuple[str, int, str, Decides], dict[int, Call] | None]
+"""Calls by the file, the function that they are in, and the name that was asked for; with what
+decides of its parameters, where the file does not say it."""
 _INTERNAL = re.compile(rb"\bstatic\b")
 
 
@@ -72,10 +78,12 @@ class Elsewhere(NamedTuple):
 
 @dataclass
 class Callers:
-    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name."""
+    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name, and
+    `beside` those of a program that is one folder, by the path of a unit and a name."""
 
     elsewhere: Callable[[str], Sequence[Elsewhere] | None]
     reuse: Reuse | None = None
+    beside: Callable[[str, str], Sequence[Elsewhere] | None] = lambda path, name: None
     mains: Mains = field(default_factory=dict)
     """The calls in `main` of other files: the same whichever file asks for its functions'."""
     uncalled: set[tuple[str, int]] = field(default_factory=set)
@@ -83,8 +91,10 @@ class Callers:
     deciding: Deciding = field(default_factory=Deciding)
     """The parameters that decide what functions launch: arguments for others are not evaluated."""
     active: set[tuple[str, int]] = field(default_factory=set)
-    evaluations: dict[tuple[str, int, str], dict[int, Call] | None] = field(default_factory=dict)
+    evaluations: Mains = field(default_factory=dict)
     by_file: dict[str, Names] = field(default_factory=dict)
+    by_name: dict[tuple[str, str], list[tuple[int, Site | None]]] = field(default_factory=dict)
+    """Where names stand in files."""
     classes: dict[tuple[str, str], dict[str, Binding]] = field(default_factory=dict)
     """The parameters of class templates, by file and name."""
     asked: set[str] = field(default_factory=set)
@@ -129,23 +139,27 @@ class Callers:
 
     def calls(self, origin: Origin, function: Function) -> list[Call] | None:
         """All calls of a function; None where some are not in view or not understood."""
-        if not self.all_in_view(origin, function):
+        others = self.others(origin, function)
+        if others is None:
             return None
-        others: Sequence[Elsewhere] = ()
-        if not origin.path.endswith(UNITS):
-            calling = self.elsewhere(function.name)
-            if calling is None:
-                return None
-            others = [other for other in calling if other.path != origin.path]
-        found = self.calls_in(origin, function)
+        decides = self.decides(origin, function.name)
+        found = self.calls_in(origin, function, decides)
         if found is None or len(found) > MAX_CALLS:
             return None
         for other in others:
-            here = self.calls_elsewhere(other, function, origin.path)
+            here = self.calls_elsewhere(other, function, origin.path, decides)
             if here is None or len(found) + len(here) > MAX_CALLS:
                 return None
             found = found + here
         return found
+
+    def others(self, origin: Origin, function: Function) -> Sequence[Elsewhere] | None:
+        """The other files that may call a function; None where these are not all in view."""
+        is_unit = origin.path.endswith(UNITS)
+        if not self.all_in_view(origin, function):
+            return self.beside(origin.path, function.name) if is_unit else None
+        calling = () if is_unit else self.elsewhere(function.name)
+        return calling and [other for other in calling if other.path != origin.path]
 
     def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
         """A file and the others that may name what it declares; None where they are many."""
@@ -160,7 +174,8 @@ class Callers:
         function = origin.syntax.functions[index]
         self.read.add((origin.path, function.body.start))
         asked: dict[int, list[bool]] = {site.start: [] for site in sites}
-        calls, _ = self.followed(origin, function, sites, asked, self.bindings(origin, index))
+        given = partial(self.bindings, origin, index)
+        calls, _ = calls_within(origin, function, sites, asked, given)
         if calls is None or not asked.keys() <= calls.keys():
             return None
         return list(calls.values())
@@ -174,10 +189,12 @@ class Callers:
             return True
         return "main" in self.names(origin).functions
 
-    def calls_elsewhere(self, other: Elsewhere, function: Function, path: str) -> list[Call] | None:
+    def calls_elsewhere(
+        self, other: Elsewhere, function: Function, path: str, decides: Decides
+    ) -> list[Call] | None:
         """The calls in another file: kept from one edit to the next where it stands alone."""
         reuse = self.reuse if other.path.endswith(UNITS) else None
-        asked = (other.path, function.name, _arity(function), len(self.active))
+        asked = (other.path, function.name, arity_of(function), decides, len(self.active))
         known = reuse.calls_elsewhere(asked, other.key) if reuse is not None else False
         if reuse is not None and known is not False:
             reuse.memory.elsewhere[asked] = (other.key, known)
@@ -188,40 +205,39 @@ class Callers:
         found: list[Call] | None = []
         is_own = function.name in self.names(origin).functions
         if not is_own or origin.view.index_of(path) is not None:
-            found = self.calls_in(origin, function)
+            found = self.calls_in(origin, function, decides)
         if reuse is not None:
             reuse.memory.elsewhere[asked] = (other.key, found)
         return found
 
-    def calls_in(self, origin: Origin, function: Function) -> list[Call] | None:
+    def calls_in(self, origin: Origin, function: Function, decides: Decides) -> list[Call] | None:
         """The calls in one file."""
         syntax, names = origin.syntax, self.names(origin)
         self.asked.add(function.name)
         if function.name in names.in_macros:
             return None
-        arity = _arity(function)
+        arity = arity_of(function)
         kernels = {kernel.body for kernel in syntax.kernels if kernel.name == function.name}
         rivals = [
             f
             for f in names.functions.get(function.name, ())
             if f != function and f.body not in kernels
         ]
-        if any(
-            _arity(other)[1] >= arity[0] and _arity(other)[0] <= arity[1]
-            for other in rivals
-            if not _is_same_template(other, function)
-        ):
+        shared = [
+            shared_parameters(other, function) for other in rivals if overlaps(other, function)
+        ]
+        if 0 in shared:
             return None  # which is meant is not known
+        begin_alike = min(filter(None, shared), default=None)
+        if begin_alike is not None:
+            decides = _NONE_DECIDES
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
-        name = function.name.encode()
-        for start in words(syntax.code, name):
-            end = start + len(name)
-            if kernels and is_launched(syntax.code, end):
+        for start, site in self.sites(origin, function.name):
+            if kernels and is_launched(syntax.code, start + len(function.name)):
                 if function.body in kernels:
                     return None
                 continue  # a kernel of the same name
-            site = read_site(syntax.code, start, end, origin.view)
             inside = syntax.function_at(start)
             if inside is None or start < syntax.functions[inside].body.start:
                 given = self.instantiation(origin, start, site)
@@ -242,9 +258,11 @@ class Callers:
                 if arity[0] <= len(one.arguments) <= arity[1] and one not in sites[called[0]]
             )
         for inside, together in sites.items():
+            if not together:
+                continue
             if syntax.functions[inside] is function:
                 return None
-            calls = self.evaluated(origin, inside, function.name)
+            calls = self.evaluated(origin, inside, function.name, decides)
             if calls is None:
                 return None
             for one in together:
@@ -252,7 +270,18 @@ class Callers:
                     found.append(calls[one.start])
                 elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
-        return found
+        return for_any(found, begin_alike)
+
+    def sites(self, origin: Origin, name: str) -> list[tuple[int, Site | None]]:
+        """Where a name stands in a file, each with the call that it is."""
+        key = (origin.path, name)
+        if key not in self.by_name:
+            code = origin.syntax.code
+            self.by_name[key] = [
+                (start, read_site(code, start, start + len(name), origin.view))
+                for start in words(code, name.encode())
+            ]
+        return self.by_name[key]
 
     def handed(self, origin: Origin, start: int) -> tuple[int, list[Site]] | None:
         """The calls by a template that the function whose name stands there is handed to."""
@@ -263,7 +292,9 @@ class Callers:
         found = calls_of_parameter(origin.syntax.code, named, handed)
         return None if found is None else (origin.syntax.functions.index(found[0]), found[1])
 
-    def evaluated(self, origin: Origin, index: int, name: str) -> dict[int, Call] | None:
+    def evaluated(
+        self, origin: Origin, index: int, name: str, decides: Decides
+    ) -> dict[int, Call] | None:
         """The calls in one function by where they stand; None where it cannot be followed."""
         reuse = self.reuse if self.reuse and self.reuse.path == origin.path else None
         names = self.names(origin)
@@ -272,16 +303,21 @@ class Callers:
         together = frozenset(names.functions)
         if reuse is not None:
             together = names.reaching(origin)
-        key = (origin.path, index, "" if name in together else name)
+        is_own = name in names.functions and decides is not _NONE_DECIDES
+        told = {} if is_own else {name: decides}
+        is_together = is_own and name in together
+        key = (origin.path, index, "" if is_together else name, told.get(name))
         is_main = reuse is None and origin.syntax.functions[index].name == "main"
         evaluations = self.mains if is_main else self.evaluations
         if key not in evaluations:
-            wanted = together if name in together else together | {name}
-            wanted |= callables(origin.syntax.functions[index])
-            given = self.bindings(origin, index)
-            kept = self.known_calls(origin, index, wanted, given) if reuse is not None else None
+            wanted = together if is_together or reuse is not None else frozenset()
+            wanted |= {name} | callables(origin.syntax.functions[index])
+            given = cache(partial(self.bindings, origin, index))
+            kept = None
+            if reuse is not None:
+                kept = self.known_calls(origin, index, wanted, given, told)
             if kept is None:
-                kept = self.read_calls(origin, index, wanted, given)
+                kept = self.read_calls(origin, index, wanted, given, told)
             evaluations[key] = kept.calls
             if reuse is not None:
                 span = origin.syntax.functions[index].span
@@ -289,17 +325,22 @@ class Callers:
         return evaluations[key]
 
     def known_calls(
-        self, origin: Origin, index: int, wanted: frozenset[str], given: Given | None
+        self,
+        origin: Origin,
+        index: int,
+        wanted: frozenset[str],
+        given: Callable[[], Given | None],
+        told: Told,
     ) -> KeptCalls | None:
         """What an earlier reading of this file found of the calls in a function."""
         function = origin.syntax.functions[index]
         code, body = origin.syntax.code, function.body
         for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
             if (
-                kept.given == given
+                kept.given == self.of_callers(function, kept.names, given)
                 and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
                 and all(
-                    _is_asked(self.decides(origin, name), asked)
+                    _is_asked(self.asked_for(origin, name, told), asked)
                     for name, asked in kept.decides.items()
                 )
             ):
@@ -307,26 +348,32 @@ class Callers:
         return None
 
     def read_calls(
-        self, origin: Origin, index: int, wanted: frozenset[str], given: Given | None
+        self,
+        origin: Origin,
+        index: int,
+        wanted: frozenset[str],
+        given: Callable[[], Given | None],
+        told: Told,
     ) -> KeptCalls:
         """Follows a function up to its calls of some functions."""
         syntax = origin.syntax
         function = syntax.functions[index]
         sites: list[Site] = []
         asked: dict[int, list[bool]] = {}
-        decides: dict[str, tuple[bool, ...] | None] = {}
+        decides: dict[str, Decides] = {}
         for start, end, callee in called_in(origin, function, wanted):
             site = read_site(syntax.code, start, end, origin.view)
             if site is not None:
-                decides[callee] = parameters = self.decides(origin, callee)
+                decides[callee] = parameters = self.asked_for(origin, callee, told)
                 asked[site.start] = asked_arguments(site, parameters)
                 sites.append(site)
         head = function_head(function)
-        calls, names = self.followed(origin, function, sites, asked, given)
+        calls, names = calls_within(origin, function, sites, asked, given)
         words: frozenset[str] = frozenset()
         if self.reuse is not None and self.reuse.path == origin.path:
             words = self.reuse.words(function, head, names | wanted)
-        return KeptCalls(head, words, wanted, decides, given, names, calls)
+        of_callers = self.of_callers(function, names, given)
+        return KeptCalls(head, words, wanted, decides, of_callers, names, calls)
 
     def asked_of(self, path: str) -> Asked:
         """What of a file's text says something of its functions besides what is kept of each."""
@@ -336,7 +383,17 @@ class Callers:
         read = {start for file, start in (*self.read, *self.deciding.read) if file == path}
         return Asked(frozenset(names), frozenset(read))
 
-    def decides(self, origin: Origin, name: str) -> tuple[bool, ...] | None:
+    def of_callers(
+        self, function: Function, names: AbstractSet[str], given: Callable[[], Given | None]
+    ) -> Given | None:
+        """What a function's callers give, where they decide any of some names."""
+        return given() if depends_on_callers(function, names) else None
+
+    def asked_for(self, origin: Origin, name: str, told: Told) -> Decides:
+        """Which arguments of the calls of a function are asked for."""
+        return told.get(name) or self.decides(origin, name)
+
+    def decides(self, origin: Origin, name: str) -> Decides:
         """Which parameters of a function may decide a launch; None: any may."""
         return self.deciding.parameters(origin, self.names(origin), name)
 
@@ -350,54 +407,6 @@ class Callers:
             return None
         scope = StaticScope(origin.view, At(origin.path, offset))
         return Call(tuple(binding(text, scope, ()) for text in site.template), None)
-
-    def followed(
-        self,
-        origin: Origin,
-        function: Function,
-        sites: Sequence[Site],
-        asked: dict[int, list[bool]],
-        given: Given | None,
-    ) -> tuple[dict[int, Call] | None, set[str]]:
-        """The calls in one function, each with what is known where it stands, and the names that
-        decide that; None where the function cannot be followed."""
-        if function.body.end - function.body.start > MAX_BODY:
-            return None, set()
-        base = function.body.start + 1
-        text = body_text(origin, function)
-        template, values = given or ({**kernel_bindings(function.template_parameters)}, {})
-        parameters = {}
-        for parameter in function.parameters:
-            if parameter.name is not None:
-                value = values.get(parameter.name)
-                if value is None:
-                    value = parameter_value(function, parameter.name, parameter.type, origin.path)
-                parameters[parameter.name] = (parameter.type, value)
-        events = {site.start - base: site for site in sites}
-        found: dict[int, Call] = {}
-        own = {p.name for p in function.template_parameters if p.name}
-
-        def handle(event: int, scope: FlowScope, state: State) -> None:
-            site = events[event]
-            arguments = tuple(binding(argument, scope, own) for argument in site.template)
-            values = tuple(
-                evaluate_text(one, scope, origin.path) if is_asked else _NOT_ASKED
-                for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
-            )
-            found[site.start] = Call(arguments, None if site.is_address else values)
-
-        interpreter = Interpreter(
-            origin.view,
-            Body(text, origin.path, base),
-            scope_names(function.qualified_name)[:-1],
-            template,
-            parameters,
-            list(events),
-            asked_names(sites, asked),
-            handle,
-        )
-        interpreter.run()
-        return None if interpreter.failed else found, interpreter.names
 
     def joined(self, origin: Origin, function: Function, calls: Sequence[Call]) -> Given:
         """Each parameter as any of the calls gives it."""
@@ -440,20 +449,6 @@ def _is_asked(decides: tuple[bool, ...] | None, asked: tuple[bool, ...] | None) 
     return decides is not None and all(
         was or not now for now, was in zip(decides, asked, strict=False)
     )
-
-
-def _is_same_template(one: Function, other: Function) -> bool:
-    """Whether two functions are overloads of a template with the same parameters: what calls give
-    may be for either."""
-    names = [parameter.name for parameter in one.template_parameters]
-    return bool(names) and names == [parameter.name for parameter in other.template_parameters]
-
-
-def _arity(function: Function) -> tuple[int, int]:
-    parameters = function.parameters
-    if parameters and parameters[-1].type.endswith("..."):
-        return len(parameters) - 1, 1 << 30
-    return sum(1 for p in parameters if p.default is None), len(parameters)
 
 
 def _argument(call: Call, position: int, default: Expr | None, scope: StaticScope) -> Abstract:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import zip_longest
 
 from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Origin
@@ -86,14 +87,16 @@ class Deciding:
         self._own[key] = self._own.get(key, frozenset()) | names
 
     def parameters(self, origin: Origin, names: Names, name: str) -> tuple[bool, ...] | None:
-        """Which parameters of a function may decide a launch; None: any may."""
+        """Which parameters of the functions of a name may decide a launch; None: any may."""
         functions = names.functions.get(name, ())
-        if len(functions) != 1:
-            return None
-        found = self._names(origin, names, functions[0])
-        if found is None:
-            return None
-        return tuple([p.name is None or p.name in found for p in functions[0].parameters])
+        decides: list[bool] = []
+        for function in functions:
+            found = self._names(origin, names, function)
+            if found is None:
+                return None
+            own = [p.name is None or p.name in found for p in function.parameters]
+            decides = [any(of) for of in zip_longest(decides, own, fillvalue=False)]
+        return tuple(decides) if functions else None
 
     def _names(self, origin: Origin, names: Names, function: Function) -> frozenset[str] | None:
         """The names in a function's body that decide launches; None where that is not known."""
@@ -161,15 +164,20 @@ def asked_arguments(site: Site, decides: Sequence[bool] | None) -> list[bool]:
     return every if decides is None else [*decides, *every][: len(every)]
 
 
-def asked_names(sites: Sequence[Site], asked: dict[int, list[bool]]) -> set[str]:
-    """The names that decide what calls give, as far as that is asked for."""
-    names: set[str] = set()
+def asked_texts(sites: Sequence[Site], asked: dict[int, list[bool]]) -> list[str]:
+    """The texts that decide what calls give, as far as that is asked for."""
+    texts: list[str] = []
     for site in sites:
-        texts = [
+        texts += [
             one.text for one, is_ in zip(site.arguments, asked[site.start], strict=True) if is_
         ]
-        names.update(_WORD.findall(" ".join((*texts, *site.template))))
-    return names
+        texts += site.template
+    return texts
+
+
+def asked_names(sites: Sequence[Site], asked: dict[int, list[bool]]) -> set[str]:
+    """The names in these texts."""
+    return set(_WORD.findall(" ".join(asked_texts(sites, asked))))
 
 
 def body_text(origin: Origin, function: Function) -> str:

@@ -359,6 +359,14 @@ class Files:
         self._links += 1
         self._version += 1
 
+    def refresh(self, digest: Callable[[str], bytes]) -> bool:
+        """Forgets what has another content now; whether anything has."""
+        self._missing.clear()
+        changed = [path for path, file in self._files.items() if file.digest != digest(path)]
+        for path in changed:
+            self.forget(path)
+        return bool(changed)
+
     def miss(self, path: str) -> None:
         """Takes in that a file cannot be read."""
         self._missing.add(path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from occlsp.source.affected import function_head, kernel_head
+from occlsp.source.beside import Seen
 from occlsp.source.callers import UNITS, Callers
 from occlsp.source.collect import FunctionFacts, Origin
 from occlsp.source.expansion import (
@@ -52,6 +53,8 @@ class LocalFacts:
     """For the next reading of the file, where it is open."""
     kernel_names: dict[str, bool] = field(default_factory=dict)
     """Names of which was asked whether the workspace has a kernel of them, with the answers."""
+    beside: Seen = ()
+    """What was looked at of the units beside this one."""
     bounds: dict[int, tuple[tuple[tuple[str, ...], ...], tuple[InstanceBounds, ...]]] = field(
         default_factory=dict
     )

@@ -98,6 +98,9 @@ class StaticScope:
             return self.joined(found, bound, qualified)
         if self.view.is_kernel(last) and (len(qualified) > 1 or last not in self.template):
             return Kernels((KernelName(name, arguments),))
+        if len(qualified) > 1 and isinstance(self.template.get(parts(name)[0][0]), str):
+            of_type: Abstract | None = self.view.outside.member(spelled_parts(qualified))
+            return of_type
         return None
 
     def outside(self, name: str) -> Abstract | None:
@@ -201,7 +204,7 @@ class StaticScope:
             if len(found) < 2:
                 return found
             head = found[-2]
-            prefix = "::".join(_spell(part) for part in found[:-1])
+            prefix = spelled_parts(found[:-1])
             target = self.type_text(prefix)
             if target == types.plain(prefix):
                 return found
@@ -399,8 +402,12 @@ def _any_of(values: Sequence[Abstract | None], why: str) -> Abstract | None:
     return result
 
 
-def _spell(part: Part) -> str:
-    return part[0] if part[1] is None else f"{part[0]}<{','.join(part[1])}>"
+def spelled_parts(qualified: Sequence[Part]) -> str:
+    """A qualified name as text."""
+    return "::".join(
+        name if arguments is None else f"{name}<{','.join(arguments)}>"
+        for name, arguments in qualified
+    )
 
 
 def _replace_word(text: str, word: str, by: str) -> str:

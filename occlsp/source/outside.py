@@ -2,6 +2,8 @@
 
 #define THREADS 128
 #include "kernels.cuh"
+
+The members of types that they hand to its templates are looked for in these files, too.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from occlsp.source.numbers import Number
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.values import Abstract, Dim, join_values
-from occlsp.source.view import View
+from occlsp.source.view import View, parts
 
 MAX_INCLUDING = 8
 """Files that include one: with more, it is a library's, and they are not asked."""
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w*")
 _NOWHERE = Span(0, 0)
+_END = 1 << 60
 
 
 class Including(NamedTuple):
@@ -38,9 +41,16 @@ class Including(NamedTuple):
 class Outside:
     """What names of one header mean to all files that include it, as far as these are in view."""
 
-    def __init__(self, including: Callable[[], Sequence[Including]], asking: set[str]) -> None:
-        """`asking` is shared by all headers: what they ask others for asks no further."""
+    def __init__(
+        self,
+        including: Callable[[], Sequence[Including]],
+        declaring: Callable[[str, str], int],
+        asking: set[str],
+    ) -> None:
+        """`declaring`: how many files declare a member of a class. `asking` is shared by all
+        headers: what they ask others for asks no further."""
         self._including = including
+        self._declaring = declaring
         self._asking = asking
         self.is_asked = False
         """Whether what is known of the header may follow from these files."""
@@ -56,6 +66,24 @@ class Outside:
         self._asking.add(name)
         try:
             return _joined(name, including)
+        finally:
+            self._asking.clear()
+
+    def member(self, name: str) -> Abstract | None:
+        """The value of a member of a class, which is declared once; None where none of the files
+        sees it."""
+        names = [part for part, _ in parts(name)]
+        if self._asking or len(names) < 2:
+            return None
+        including = self._including()
+        self.is_asked |= bool(including)
+        if not including or self._declaring(names[-2], names[-1]) != 1:
+            return None
+        self._asking.add(name)
+        try:
+            scopes = [StaticScope(one.view, At(one.view.path, _END)) for one in including]
+            found = (scope.constant(name, None) for scope in scopes)
+            return next((value for value in found if value is not None), None)
         finally:
             self._asking.clear()
 

@@ -36,10 +36,12 @@ from occlsp.source.text import Span
 from occlsp.source.view import FileIndex, View
 
 if TYPE_CHECKING:
+    from occlsp.source.beside import Seen
     from occlsp.source.local_facts import LocalFacts
 
-AskedElsewhere = tuple[str, str, tuple[int, int], int]
-"""The path of another file, a function's name and arity, and how many callers were followed."""
+AskedElsewhere = tuple[str, str, tuple[int, int], tuple[bool, ...] | None, int]
+"""The path of another file, a function's name and arity, which of its parameters decide a launch,
+and how many callers were followed."""
 
 
 class Asked(NamedTuple):
@@ -341,6 +343,11 @@ class Reuse:
     def calls(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptCalls]:
         """What was kept of the calls in a function, by what its callers gave."""
         return (kept for one in self.earlier for kept in one.calls(function, head))
+
+    def beside(self) -> Seen:
+        """What the last reading looked at of the units beside the file."""
+        told = self.earlier[0].before.told if self.earlier else None
+        return told.beside if told is not None else ()
 
     def calls_elsewhere(
         self, asked: AskedElsewhere, key: bytes

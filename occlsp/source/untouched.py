@@ -58,6 +58,7 @@ def moved_facts(path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> Loca
         memory=earlier.before,
         kernel_names={**told.kernel_names, **reuse.memory.kernel_names},
         bounds=bounds,
+        beside=told.beside,
     )
     return None if move.is_lost else facts
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
@@ -199,6 +199,24 @@ class _Names:
         return found
 
 
+class Asked(Protocol):
+    """The files that include one, as they are asked for what it does not declare."""
+
+    def __call__(self, name: str) -> Any:
+        """The value of a constant or a macro."""
+
+    def member(self, name: str) -> Any:
+        """The value of a member of a class."""
+
+
+class Nobody:
+    """For a file that no other includes."""
+
+    def __call__(self, name: str) -> None: ...
+
+    def member(self, name: str) -> None: ...
+
+
 class View:
     """The indexes that a file sees, in the order of inclusion, its own last."""
 
@@ -209,10 +227,10 @@ class View:
         predefined: dict[str, str],
         workspace_kernels: Callable[[str], bool] = lambda name: False,
         included: Included | None = None,
-        outside: Callable[[str], Any] = lambda name: None,
+        outside: Asked | None = None,
     ) -> None:
         self.path = path
-        self.outside = outside
+        self.outside = outside or Nobody()
         """What a name that is not in view means to the files that include this one."""
         self.indexes = tuple(indexes)
         self.included = included or Included(self.indexes[:-1])

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from occlsp.source import kernel_facts as heads
+from occlsp.source.beside import Beside
 from occlsp.source.callers import UNITS, Callers, Elsewhere, Mains
 from occlsp.source.collect import Origin
 from occlsp.source.entries import (
@@ -41,7 +42,7 @@ Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 _HERE_ALONE = frozenset(
     (
         *("_views", "_closures", "_resolver", "_known"),
-        *("_outsides", "_including", "_instantiating", "_mains", "_calling_files"),
+        *("_outsides", "_including", "_instantiating", "_mains", "_calling_files", "_beside"),
     )
 )
 """What is not handed to another process: it is made again."""
@@ -75,6 +76,19 @@ class Workspace(Files):
         self._borrowed: dict[str, None] = {}
         """Files whose texts were read again for another's sake, the last one last."""
         self._instantiating: dict[str, tuple[LocalFacts, Instantiating]] = {}
+        self._beside = self._new_beside()
+
+    def _new_beside(self) -> Beside | None:
+        if self._reader is None:
+            return None
+        find, forget = (lambda path: self._files.get(path)), (lambda: self._mains[1].clear())
+        return Beside(find, self._reader, self._apart, forget)
+
+    def _apart(self, beside: Beside) -> Workspace:
+        """A workspace for what stands beside the files of this one."""
+        apart = Workspace(self.root, self.include_dirs, self.defines, beside.read, beside.known)
+        apart._resolver = self._resolver
+        return apart
 
     def entry(self, path: str, *, evaluate: bool = True) -> Entry:
         """A file as another workspace can adopt it: evaluated, without its text."""
@@ -130,7 +144,8 @@ class Workspace(Files):
         names = KernelNames(self._kernel_files)
         outside = self._outsides.get(path)
         if outside is None:
-            outside = Outside(partial(self._including_views, path), self._asking)
+            including = partial(self._including_views, path)
+            outside = Outside(including, self._declaring, self._asking)
             self._outsides[path] = outside
         view = View(path, indexes, self.defines, names, included, outside)
         self._views[path] = (key, view, names)
@@ -148,6 +163,14 @@ class Workspace(Files):
             )
             for other in self._including_files(path)
         ]
+
+    def _declaring(self, of_class: str, name: str) -> int:
+        """How many files declare a member of this name in a class of this name."""
+        return sum(
+            any(constant.scope[-1:] == (of_class,) for constant in file.index.constants[name])
+            for file in self._files.values()
+            if name in file.index.constants
+        )
 
     def _is(self, path: str, source: str, target: str) -> bool:
         return self._resolver.resolve(target, source) == path
@@ -177,7 +200,9 @@ class Workspace(Files):
         environment = self._environment(path) + self._around(path)
         before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
-        local = moved_facts(path, syntax, view, reuse)
+        local = None
+        if self._beside is None or self._beside.is_same(reuse.beside()):
+            local = moved_facts(path, syntax, view, reuse)
         if local is None:
             local = self._read_anew(path, syntax, view, reuse)
         file.local = local
@@ -186,13 +211,19 @@ class Workspace(Files):
         file.local_key = key
         file.local_version, file.world = version, b""
         file.errors = syntax.errors
+        file.facts = None
         return file.local
 
     def _read_anew(self, path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> LocalFacts:
         names = self._views[path][2]
         reuse.look_further()
-        callers = Callers(self._calling, reuse, self._calls_of_mains())
+        callers = Callers(self._calling, reuse, mains=self._calls_of_mains())
+        if self._beside is not None:
+            self._beside.begin(path)
+            callers.beside = self._beside.calling
         local = local_facts(path, syntax, view, callers, reuse)
+        if self._beside is not None:
+            local.beside = self._beside.looked_at()
         reuse.memory.kernel_names.update(names.answers)
         local.kernel_names = dict(names.answers)
         local.asks_callers |= self._outsides[path].is_asked
@@ -223,6 +254,8 @@ class Workspace(Files):
         files = self._kernel_files
         if any(bool(files.get(name)) != answer for name, answer in local.kernel_names.items()):
             return False
+        if local.beside and self._beside is not None and not self._beside.is_same(local.beside):
+            return False
         is_now = file.local_version == self._version
         return not local.asks_callers or is_now or (bool(file.world) and file.world == self.world())
 
@@ -231,7 +264,21 @@ class Workspace(Files):
         calling = self.calling(name)
         if len(calling) > MAX_CALLING:
             return None
-        return [Elsewhere(path, self._key(path), partial(self._origin, path)) for path in calling]
+        return [self.caller(path) for path in calling]
+
+    def reach(self, path: str) -> tuple[str, ...]:
+        """A file and all that it includes, read where nobody gave them; the texts of the last few
+        are kept. None where it cannot be read."""
+        text = self._reader(path) if self._reader is not None and path not in self._files else None
+        if text is not None:
+            self._store(path, text, blake2b(text, digest_size=16).digest(), is_open=False)
+            self._borrowed[path] = None
+            self._give_back()
+        return self.closure(path) if path in self._files else ()
+
+    def caller(self, path: str) -> Elsewhere:
+        """A file in view as one that may call functions of others."""
+        return Elsewhere(path, self._key(path), partial(self._origin, path))
 
     def _calls_of_mains(self) -> Mains:
         """The calls in `main` of files, as far as they were asked for with all as it is now."""
@@ -360,4 +407,5 @@ class Workspace(Files):
         self._calling_files = {}
         self._uncounted = set(self._files)
         self._resolver = self._new_resolver()
+        self._beside = self._new_beside()
         self.add_known(findable)

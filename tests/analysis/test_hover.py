@@ -71,29 +71,6 @@ def test_a_kernel_with_several_launches_and_instantiations() -> None:
     assert "Spills: 4 bytes stores, 8 bytes loads" in text
 
 
-def test_launches_that_a_macro_makes_on_one_line_are_told_apart() -> None:
-    text = shown(
-        "template <int N> __global__ void $0k(float* p) { p[0] = N; }\n"
-        "#define BOTH(P, N) k<1><<<8, N>>>(P); k<2><<<8, 2 * N>>>(P)\n"
-        "void run(float* p) {\n    BOTH(p, 256);\n}\n",
-        entry("_Z1kILi1EEvPf", 40),
-        entry("_Z1kILi2EEvPf", 72),
-    )
-    assert "| Line 4 `<1>`, 256 threads | 75%       | 6         | registers |" in text
-    assert "| Line 4 `<2>`, 512 threads | 25%       | 1         | registers |" in text
-
-
-def test_of_many_launches_those_with_the_least_are_told() -> None:
-    launches = "".join(f"    k<<<8, {32 * number}>>>(p);\n" for number in range(1, 13))
-    text = shown(
-        KERNEL.replace("k(", "$0k(") + f"void run(float* p) {{\n{launches}}}\n", entry("_Z1kPf", 32)
-    )
-    rows = [line for line in text.split("\n") if line.startswith("| Line")]
-    assert len(rows) == 8
-    assert rows[0].startswith("| Line 3  | 50% ")
-    assert "… and 4 more" in text
-
-
 def test_what_is_not_known_has_its_reason() -> None:
     text = shown(KERNEL + "void run(float* p, int n) { k<<$0<8, n>>>(p); }\n")
     assert text == "**k**: the block size is not known: n is a parameter of run()"

@@ -91,6 +91,18 @@ def test_overloads_of_one_template_are_called_alike() -> None:
     assert threads(RUN + "void run(int* p) {}\n" + calls) is None
 
 
+def test_overloads_that_begin_with_the_same_parameter_are_called_alike() -> None:
+    run = "template <class Tr, class A> void run(A n) { k<Tr><<<n, Tr::kThreads>>>(0); }\n"
+    other = "template <class Tr, class A, class B> void run(A n, B m = 0) {}\n"
+    calls = "void a() { run<Shape<2>>(1); run<Shape<4>>(3); run<Shape<8>>(1, 2); }\n"
+    assert threads(run + other + calls) == [64, 128]
+    found = launch(run + other + "void a() { run<Shape<2>>(7); }\n")
+    assert found.block.values == ((64, 1, 1),)
+    assert found.grid.values is None  # n of either is meant
+    values = "template <int N, class Tr> void run(Tr* p) {}\n"
+    assert threads(run + values + calls) is None
+
+
 class TestClasses:
     SORTER = """
 template <class T, int N, class Tr = Shape<1>, int D = 64> struct Sorter {

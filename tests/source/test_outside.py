@@ -67,3 +67,31 @@ def test_an_edit_of_a_file_that_includes_it_is_seen() -> None:
     assert blocks(made) == [None, None]
     made.update("/main.cu", MAIN.encode())
     assert blocks(made) == [[128], [256]]
+
+
+class TestMembers:
+    """Of a type that a file hands to a template of a header which does not see it."""
+
+    RUN = """
+__global__ void k(int* p) {}
+template <class Policy> void run(int* p) { k<<<1, Policy::kThreads>>>(p); }
+"""
+    MAIN = """
+#include "run.cuh"
+struct Small { enum { kThreads = 64 }; };
+void f(int* p) { run<Small>(p); }
+"""
+
+    def test_of_a_type_that_is_declared_behind_the_include(self) -> None:
+        made = workspace(self.RUN, main_cu=self.MAIN)
+        assert blocks(made) == [[64]]
+        made.update("/main.cu", self.MAIN.replace("64", "96").encode())
+        assert blocks(made) == [[96]]
+
+    def test_of_any_of_several_types(self) -> None:
+        other = self.MAIN.replace("Small", "Large").replace("64", "256")
+        assert blocks(workspace(self.RUN, main_cu=self.MAIN, other_cu=other)) == [[64, 256]]
+
+    def test_two_types_of_a_name_are_not_told_apart(self) -> None:
+        other = self.MAIN.replace("64", "256")
+        assert blocks(workspace(self.RUN, main_cu=self.MAIN, other_cu=other)) == [None]

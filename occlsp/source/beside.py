@@ -1,0 +1,155 @@
+"""The other units of a folder that holds a program: who calls its functions is there, or nowhere.
+
+// kernels.cu                                 // main.cpp, beside it
+void run(dim3 block) { k<<<1, block>>>(); }   int main() { run(dim3(16, 16)); }
+
+Such a folder has a few units, and a `main` in one of them. They are read only where it is asked
+for the callers of one of its functions, and parsed only where they name it. They are kept apart
+from the workspace's files: most are plain C++, of which no fact is told.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from occlsp.source.callers import UNITS, Elsewhere
+
+if TYPE_CHECKING:
+    from occlsp.source.entries import Entry
+    from occlsp.source.workspace import Workspace
+
+MAX_UNITS = 32
+"""Units of one folder: with more, it is a library's."""
+MAX_UNIT = 1 << 20
+"""Bytes of a unit that is parsed for the calls in it."""
+_MAIN = re.compile(rb"\bint\s+main\s*\(")
+
+Seen = tuple[tuple[str, bytes], ...]
+"""Files and folders that were looked at, with digests of what was there."""
+
+
+class Beside:
+    """The units beside those of a workspace, as they are in the editor, or on the disk."""
+
+    def __init__(
+        self,
+        find: Callable[[str], Entry | None],
+        reader: Callable[[str], bytes | None],
+        make: Callable[[Beside], Workspace],
+        forget: Callable[[], None],
+    ) -> None:
+        """`find` gives the workspace's files; `make` a workspace that reads with this; `forget` is
+        called where what was found in these units holds no more."""
+        self._find = find
+        self._reader = reader
+        self._make = make
+        self._forget = forget
+        self._workspace: Workspace | None = None
+        self._digests: dict[str, tuple[tuple[int, int], bytes]] = {}
+        """What was there when it was last looked, with the time and the size."""
+        self._mains: dict[bytes, bool] = {}
+        """Whether a unit with this content has a `main`."""
+        self._programs: dict[str, Sequence[str]] = {}
+        self._looked_at: dict[str, bytes] = {}
+        self._asking = ""
+
+    def begin(self, path: str) -> None:
+        """Begins to take down what is looked at for a file, all of which may have changed."""
+        self._asking, self._looked_at, self._programs = path, {}, {}
+
+    def looked_at(self) -> Seen:
+        """All that was looked at since `begin`."""
+        return tuple(sorted(self._looked_at.items()))
+
+    def is_same(self, seen: Seen) -> bool:
+        """Whether all that was looked at is as it was."""
+        return all(self.digest(path) == digest for path, digest in seen)
+
+    def calling(self, path: str, name: str) -> list[Elsewhere] | None:
+        """The units beside a file that may call a function; None where they are no program."""
+        units = self._program(os.path.dirname(path))  # noqa: PTH120
+        if not units:
+            return None
+        word = re.compile(rb"\b%b\b" % name.encode())
+        texts = {unit: self.read(unit) or b"" for unit in units if unit != path}
+        found = [unit for unit, text in texts.items() if word.search(text)]
+        if any(len(texts[unit]) > MAX_UNIT for unit in found):
+            return None
+        if self._workspace is None:
+            self._workspace = self._make(self)
+        for unit in found:
+            self._look_at(self._workspace.reach(unit))
+        return [self._workspace.caller(unit) for unit in found]
+
+    def _program(self, folder: str) -> Sequence[str]:
+        """The units of a folder that holds a program; none of another."""
+        if folder not in self._programs:
+            units = [os.path.join(folder, name) for name in _units(folder)]  # noqa: PTH118
+            if len(units) > MAX_UNITS:
+                units = []
+            self._look_at([folder, *(unit for unit in units if unit != self._asking)])
+            is_program = any(map(self._has_main, units))
+            self._programs[folder] = units if is_program else ()
+            if is_program and self._workspace and self._workspace.refresh(self.digest):
+                self._forget()
+        return self._programs[folder]
+
+    def _has_main(self, unit: str) -> bool:
+        digest = self.digest(unit)
+        if digest not in self._mains:
+            self._mains[digest] = _MAIN.search(self.read(unit) or b"") is not None
+        return self._mains[digest]
+
+    def _look_at(self, paths: Sequence[str]) -> None:
+        self._looked_at.update((path, self.digest(path)) for path in paths)
+
+    def read(self, path: str) -> bytes | None:
+        """A file's text."""
+        file = self._open(path)
+        return file.syntax.text if file is not None and file.syntax else self._reader(path)
+
+    def known(self, path: str, digest: bytes) -> Entry | None:
+        """A file with this content as the workspace has read it."""
+        file = self._find(path)
+        if file is None or file.digest != digest:
+            return None
+        return replace(file, parsed=None, local=None, facts=None, is_open=False)
+
+    def digest(self, path: str) -> bytes:
+        """A digest of a file's text, or of the names of a folder's units."""
+        file = self._open(path)
+        if file is not None:
+            return file.digest
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return b""
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._digests.get(path)
+        if known is None or known[0] != stamp:
+            known = self._digests[path] = (
+                stamp,
+                blake2b(self._content(path), digest_size=16).digest(),
+            )
+        return known[1]
+
+    def _content(self, path: str) -> bytes:
+        if os.path.isdir(path):  # noqa: PTH112
+            return "\0".join(_units(path)).encode("utf-8", "surrogateescape")
+        return self._reader(path) or b""
+
+    def _open(self, path: str) -> Entry | None:
+        file = self._find(path)
+        return file if file is not None and file.is_open else None
+
+
+def _units(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(UNITS))  # noqa: PTH208
+    except OSError:
+        return []

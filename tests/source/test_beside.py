@@ -1,0 +1,104 @@
+"""Callers in the other units of a folder that holds a program."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+from occlsp.source.scanning import scan_folder
+from occlsp.source.workspace import Workspace
+
+KERNELS = "__global__ void k(int* p) {}\nvoid run(dim3 block) { k<<<1, block>>>(nullptr); }\n"
+MAIN = """
+#include "sizes.h"
+void run(dim3 block);
+int main() { dim3 block(kThreads, 2); run(block); }
+"""
+SIZES = "const int kThreads = 64;\n"
+
+
+def written(folder: Path, **files: str) -> Path:
+    """The folder with `kernels.cu` and others by keyword (`main_cpp="…"` is main.cpp)."""
+    for name, text in {"kernels_cu": KERNELS, "sizes_h": SIZES, **files}.items():
+        path = folder / name.replace("_", ".")
+        path.write_text(text)
+        ahead = len(text) + path.stat().st_mtime_ns // 1_000_000_000
+        os.utime(path, (ahead, ahead))  # as if written some time after what was there
+    return folder / "kernels.cu"
+
+
+def blocks(workspace: Workspace, path: Path) -> list[tuple[int, ...]] | None:
+    values = workspace.facts(str(path)).launches[0].block.values
+    return None if values is None else [(x, y) for x, y, _ in values]
+
+
+def opened(path: Path) -> Workspace:
+    workspace = Workspace(str(path.parent))
+    workspace.update(str(path), path.read_bytes())
+    return workspace
+
+
+def test_a_caller_in_plain_cpp(tmp_path: Path) -> None:
+    path = written(tmp_path, main_cpp=MAIN)
+    assert blocks(opened(path), path) == [(64, 2)]
+    assert blocks(scan_folder([str(tmp_path)], root=str(tmp_path))[0], path) == [(64, 2)]
+
+
+def test_all_of_the_units_are_asked(tmp_path: Path) -> None:
+    other = "void run(dim3 block);\nvoid other() { run(dim3(128)); }\n"
+    path = written(tmp_path, main_cpp=MAIN, other_cu=other)
+    assert blocks(opened(path), path) == [(64, 2), (128, 1)]
+    path = written(tmp_path, other_cu=other.replace("dim3(128)", "size()"))
+    assert blocks(opened(path), path) is None
+    path = written(tmp_path, other_cu=other + "void (*taken)(dim3) = run;\nauto f() { g(run); }\n")
+    assert blocks(opened(path), path) is None
+
+
+def test_where_there_is_no_main_anybody_may_call(tmp_path: Path) -> None:
+    path = written(tmp_path, main_cpp=MAIN.replace("main()", "start()"))
+    assert blocks(opened(path), path) is None
+    (tmp_path / "main.cpp").unlink()
+    assert blocks(opened(path), path) is None
+
+
+def test_what_changes_on_the_disk_is_seen(tmp_path: Path) -> None:
+    path = written(tmp_path, main_cpp=MAIN)
+    workspace = opened(path)
+    assert blocks(workspace, path) == [(64, 2)]
+    written(tmp_path, main_cpp=MAIN.replace(", 2)", ", 4)  "))
+    assert blocks(workspace, path) == [(64, 4)]
+    written(tmp_path, sizes_h=SIZES.replace("64", "128"))
+    assert blocks(workspace, path) == [(128, 4)]
+    (tmp_path / "more.cpp").write_text("void run(dim3);\nvoid f(int n) { run(dim3(n)); }\n")
+    assert blocks(workspace, path) is None
+    (tmp_path / "more.cpp").unlink()
+    assert blocks(workspace, path) == [(128, 4)]
+
+
+def test_what_is_open_is_seen_as_it_is_there(tmp_path: Path) -> None:
+    path = written(tmp_path, main_cpp=MAIN)
+    workspace = opened(path)
+    workspace.update(str(tmp_path / "sizes.h"), b"const int kThreads = 32;\n")
+    assert blocks(workspace, path) == [(32, 2)]
+    workspace.update(str(path), b"// a comment\n" + KERNELS.encode())
+    assert blocks(workspace, path) == [(32, 2)]
+    workspace.update(str(path), KERNELS.replace("1, block", "1, block.x").encode())
+    assert blocks(workspace, path) == [(32, 1)]
+    workspace.update(str(tmp_path / "sizes.h"), b"const int kThreads = 96;\n")
+    assert blocks(workspace, path) == [(96, 1)]
+
+
+def test_a_workspace_that_is_handed_over_sees_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, main_cpp=MAIN)
+    workspace = opened(path)
+    assert blocks(workspace, path) == [(64, 2)]
+    assert blocks(pickle.loads(pickle.dumps(workspace)), path) == [(64, 2)]
+
+
+def test_a_function_that_calls_on(tmp_path: Path) -> None:
+    main = MAIN.replace("int main", "void draw(int n) { run(dim3(n)); }\nint main").replace(
+        "run(block);", "draw(kThreads * 2);"
+    )
+    path = written(tmp_path, main_cpp=main)
+    assert blocks(opened(path), path) == [(128, 1)]
