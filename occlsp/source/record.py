@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,7 +43,14 @@ def changed(one: T, **changes: object) -> T:
     return made
 
 
-@lru_cache(maxsize=64)
+@cache
 def _fields(kind: Any) -> tuple[Callable[[object], tuple[object, ...]], dict[str, int]]:
     names = tuple(kind.__dataclass_fields__)
-    return attrgetter(*names), {name: place for place, name in enumerate(names)}
+    values: Any = attrgetter(*names)
+    if len(names) == 1:
+        only = values
+
+        def values(one: object) -> tuple[object, ...]:
+            return (only(one),)
+
+    return values, {name: place for place, name in enumerate(names)}
