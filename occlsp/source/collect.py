@@ -11,7 +11,7 @@ from occlsp.source.attribute_calls import ATTRIBUTE_CALLS, attribute_kind, cache
 from occlsp.source.configured import Configured
 from occlsp.source.conversion import evaluate_text
 from occlsp.source.evaluate import Budget, evaluate
-from occlsp.source.expansion import WRAPPER, Expansion, Use, expand, is_lost, placed
+from occlsp.source.expansion import Expansion, Use, expand, is_lost, placed
 from occlsp.source.facts import Attribute, Launch, Value, Value3
 from occlsp.source.flow import Interpreter
 from occlsp.source.launched import WORDS, Callee, is_name, of_kernels, resolved_arguments
@@ -158,7 +158,7 @@ class Collector:
                 continue
             origin = Origin(self.origin.path, expansion.syntax, view, expansion)
             inner = Collector(origin, self.function, self.written)
-            made = Body(expansion.inside, body.path, len(WRAPPER), use.span.start)
+            made = Body(expansion.text, body.path, 0, use.span.start)
             follow(inner, made, scope.scope, scope.template, {}, items, state)
             self.facts.add(inner.facts)
             self.facts.is_complete &= all(inner.has(item) for item in items)
@@ -170,7 +170,7 @@ class Collector:
         if found is None:
             view = self.origin.view
             text = body.text[use.span.start - body.base : use.end - body.base]
-            made = expand(use, text, view, wrapped=True)
+            made = expand(use, text, view, is_inside=True)
             names = [_deciding(expansion, view.assigning) for expansion in made]
             found = self.origin.expanded[use.span.start] = Expanded(made, set().union(*names))
         return found
@@ -446,7 +446,7 @@ def _deciding(expansion: Expansion, assigning: frozenset[str]) -> set[str]:
     """The names that decide what an expansion launches."""
     if not expansion.items:
         return set()
-    relevance = Relevance(expansion.inside, (), assigning)
+    relevance = Relevance(expansion.text, (), assigning)
     relevance.add(set().union(*map(_names, expansion.items)))
     return relevance.names
 

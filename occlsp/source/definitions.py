@@ -16,7 +16,7 @@ from occlsp.source import declarations, kernels, launches
 from occlsp.source.directives import unfold
 from occlsp.source.fragment import Fragment, moved
 from occlsp.source.mask import mask
-from occlsp.source.syntax import Define, RawCall, RawKernel, RawLaunch, RawShared
+from occlsp.source.syntax import Define, FileSyntax, RawCall, RawKernel, RawLaunch, RawShared
 from occlsp.source.text import Span
 
 _INTERESTING = ("<<<", "__shared__", "Launch", "FuncSet", "Occupancy")
@@ -49,6 +49,8 @@ def alias_names(text: bytes, defines: Sequence[Define], known: frozenset[str]) -
     `known` are names for `__global__` from elsewhere; they are not in the answer.
     """
     found: frozenset[str] = frozenset()
+    if not defines:
+        return found
     for _ in range(_MOST_ROUNDS):
         tokens = kernels.tokens(known | found)
         more = frozenset(
@@ -85,22 +87,36 @@ def _holding(words: Iterable[str], defines: Sequence[Define]) -> Iterator[Define
 def read_bodies(text: bytes, defines: Sequence[Define], tokens: kernels.Tokens) -> BodyFacts:
     """The facts in the bodies of some `#define`s."""
     facts = BodyFacts()
+    if not defines:
+        return facts
     for define in _holding((*tokens.words, *_INTERESTING), defines):
         fragment = body_fragment(text, define)
         if define.name.encode() not in tokens.aliases:
             facts.kernels.extend(_placed(define, _kernels(fragment, tokens)))
-        found = list(_placed(define, _launches(fragment)))
-        calls = list(_calls(fragment))
-        called = (launches.launch_of_call(fragment, call) for call in calls)
-        found.extend(_placed(define, (launch for launch in called if launch is not None)))
-        others = (call for call in calls if call.name not in launches.LAUNCH_APIS)
-        facts.calls.extend(_placed(define, others))
-        facts.launches.extend(sorted(found, key=lambda one: one.span))
+        found, calls = _launching(fragment)
+        facts.launches.extend(_placed(define, found))
+        facts.calls.extend(_placed(define, calls))
         facts.shared.extend(_placed(define, _shared(fragment)))
     return facts
 
 
-def _placed(define: Define, found: Iterator[Fact]) -> Iterator[Fact]:
+def read_inside(text: bytes) -> FileSyntax:
+    """The launches and calls in a text that stands in a function, on one line."""
+    code = mask(text)
+    found, calls = _launching(Fragment(text, code, 0, len(text)))
+    return FileSyntax(text, launches=tuple(found), calls=tuple(calls), masked=code, code=code)
+
+
+def _launching(fragment: Fragment) -> tuple[list[RawLaunch], list[RawCall]]:
+    """The launches in a piece of code, and the calls that set or ask."""
+    calls = list(_calls(fragment))
+    made = (launches.launch_of_call(fragment, call) for call in calls)
+    found = [*_launches(fragment), *(launch for launch in made if launch is not None)]
+    others = [call for call in calls if call.name not in launches.LAUNCH_APIS]
+    return sorted(found, key=lambda one: one.span), others
+
+
+def _placed(define: Define, found: Iterable[Fact]) -> Iterator[Fact]:
     for fact in found:
         here = cast(Fact, moved(fact, define.body.span.start))
         yield replace(here, in_macro=define.name, conditions=define.conditions)

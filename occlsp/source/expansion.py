@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+from occlsp.source.definitions import read_inside
 from occlsp.source.facts import Definition
 from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
@@ -26,8 +27,6 @@ MAX_USES = 2_000
 MAX_TEXT = 60_000
 MAX_VARIANTS = 4
 MAX_ALIASES = 4
-
-WRAPPER = b"void occlsp_expansion(){"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,9 @@ class Expansion:
         return [*self.syntax.launches, *self.syntax.calls]
 
     @property
-    def inside(self) -> str:
-        """Its text without what is wrapped around it."""
-        return self.syntax.masked[len(WRAPPER) : -1].decode("latin-1")
+    def text(self) -> str:
+        """Its text, comments and literals blanked."""
+        return self.syntax.masked.decode("latin-1")
 
     def placed(self, span: Span) -> Span:
         """Where a span of the expanded text stands in the file."""
@@ -113,8 +112,8 @@ def arguments_end(code: bytes, position: int) -> int:
     return position
 
 
-def expand(use: Use, text: str, view: View, *, wrapped: bool) -> list[Expansion]:
-    """What a use can expand to; `text` is the use with its arguments."""
+def expand(use: Use, text: str, view: View, *, is_inside: bool) -> list[Expansion]:
+    """What a use can expand to, in a function or outside; `text` is the use with its arguments."""
     tokens = tokenize(text)
     found = []
     for variant in view.macros.variants(tokens, Place(view.path, use.span.start))[:MAX_VARIANTS]:
@@ -123,10 +122,8 @@ def expand(use: Use, text: str, view: View, *, wrapped: bool) -> list[Expansion]
         expanded, offsets = _spelled(variant, use.span.start)
         if len(expanded) > MAX_TEXT:
             continue
-        if wrapped:
-            expanded = WRAPPER + expanded + b";}"
-            offsets = [-1] * len(WRAPPER) + offsets + [-1, -1]
-        found.append(Expansion(use, _parsed(expanded), offsets))
+        syntax = _inside(expanded + b";") if is_inside else _parsed(expanded)
+        found.append(Expansion(use, syntax, offsets))
     return found
 
 
@@ -136,10 +133,9 @@ def is_lost(use: Use, expansions: Sequence[Expansion], view: View) -> bool:
     return not expansions and bool(view.macros.alternatives(use.name, at).definitions)
 
 
-@lru_cache(maxsize=64)
-def _parsed(text: bytes) -> FileSyntax:
-    """What an expansion says: a function is followed again with what its callers give."""
-    return parse(text)
+_parsed = lru_cache(maxsize=64)(parse)
+_inside = lru_cache(maxsize=64)(read_inside)
+"""What an expansion says: a function is followed again with what its callers give."""
 
 
 def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:

@@ -211,7 +211,7 @@ def local_facts(
     kernels = reading.kernels()
     found = FunctionFacts()
     for use in reading.functions(callers, found):
-        expansions = expand(use, masked_text(syntax, use), view, wrapped=False)
+        expansions = expand(use, masked_text(syntax, use), view, is_inside=False)
         found.is_complete &= not is_lost(use, expansions, view)
         for expansion in expansions:
             kernels += namespace_expansion(reading, expansion, found)
