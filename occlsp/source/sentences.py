@@ -12,11 +12,12 @@ from occlsp.source.statements import MARKS
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
-_SHORT = re.compile(r"\b[A-Za-z_]\w?\b")
 _SET = re.compile(
     r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 )
 """A name that is given a value."""
+_ENDS = frozenset(("", *",;:?(){}]~!"))
+"""What may stand behind a name that is given none there."""
 _FLAG = re.compile(r"\w+\s*=\s*(?:true|false|-?\d+)\s*[;,]")
 """One that is given a literal."""
 _DECLARATOR_END = re.compile(r"\s*(?:[({\[;,:)\]]|\Z)")
@@ -82,18 +83,8 @@ class Sentences:
         self.flags: dict[str, bool] = {}
         self.calls: dict[frozenset[str], list[int]] = {}
 
-    @cached_property
-    def short(self) -> dict[str, list[int]]:
-        """Where names of one and two letters stand: looking for each costs more."""
-        found: dict[str, list[int]] = {}
-        for match in _SHORT.finditer(self.text):
-            found.setdefault(match.group(), []).append(match.start())
-        return found
-
     def places_of(self, name: str) -> list[int]:
         """Where a name stands."""
-        if len(name) < 3:
-            return self.short.get(name, [])
         found = self.places.get(name)
         if found is None:
             found = self.places[name] = list(places_of(self.text, name))
@@ -120,7 +111,11 @@ class Sentences:
         is_typed = last and (last in "*&>,[" or (len(bare) < len(before) and _is_word(last)))
         if is_typed and _DECLARATOR_END.match(text, end) is not None:
             return True
-        return _SET.match(text, start) is not None
+        return self.is_set(start, end)
+
+    def is_set(self, start: int, end: int) -> bool:
+        """Whether the name that stands there, or a part of it, is assigned or stepped."""
+        return self.text[end : end + 1] not in _ENDS and _SET.match(self.text, start) is not None
 
     def is_flag(self, name: str) -> bool:
         """Whether nothing but literals sets a variable."""
@@ -225,7 +220,7 @@ class Sentences:
                 return False
             is_tied = _TIED.search(text, start, position) is not None
             return is_tied or not text[behind : following.start()].strip()
-        if sentence.decides or (sentence.sets and _SET.match(text, position) is not None):
+        if sentence.decides or (sentence.sets and self.is_set(position, behind)):
             return True
         if text.count("(", start, position) > text.count(")", start, position):
             return False
@@ -308,7 +303,8 @@ def places_of(text: str, name: str) -> Iterator[int]:
     place = text.find(name)
     while place >= 0:
         end = place + length
-        if not _is_word(text[end : end + 1]) and not _is_word(text[place - 1 : place]):
+        before, behind = text[place - 1 : place], text[end : end + 1]
+        if not (behind.isalnum() or before.isalnum() or behind == "_" or before == "_"):
             yield place
         place = text.find(name, end)
 
