@@ -365,7 +365,8 @@ class Interpreter(Variables):
             return
         self.fire(start, node.end, node.lambdas)
         if self.slice.may_change(start, node.end) or "<<<" not in text[start : node.end]:
-            self.effect(start, node.end)
+            kept = node.lambdas and not _called_at_once(text, node)
+            self.effect(start, node.end, () if kept else node.lambdas)
         if ends:
             self.state.reachable = False
 

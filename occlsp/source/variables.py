@@ -130,9 +130,13 @@ class Variables:
             unknown_dim(why) if isinstance(value, Dim) else unknown(why, device=device)
         )
 
-    def effect(self, start: int, end: int) -> None:
-        """One declaration, assignment or expression."""
-        written = self.text[start:end].rstrip("; \t\r\n")
+    def effect(self, start: int, end: int, followed: Sequence[st.LambdaBody] = ()) -> None:
+        """One declaration, assignment or expression, but for what it holds that was followed."""
+        written = self.text[start:end]
+        for inner in followed:
+            first, last = inner.body.start + 1 - start, inner.body.end - 1 - start
+            written = f"{written[:first]}{' ' * (last - first)}{written[last:]}"
+        written = written.rstrip("; \t\r\n")
         if st.MARKS.search(written):
             self.side_effects(tokenize(written), every=True)
             return
