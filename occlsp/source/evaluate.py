@@ -316,10 +316,19 @@ def _deeper(scope: Scope, action: Callable[[], Abstract | None]) -> Abstract | N
 
 
 def _method(callee: ast.Member, node: ast.Call, scope: Scope) -> Abstract | None:
-    """`Traits{}.threads()` and other members are objects' own: only a static name is known."""
-    if isinstance(callee.object, ast.Name) and callee.object.text == "this":
-        return scope.call(callee.name, None, [evaluate(item, scope) for item in node.arguments])
-    return None
+    """A member function of this object, or of one whose class is known."""
+    if not isinstance(callee.object, ast.Name):
+        return None
+    name = callee.name
+    if callee.object.text != "this":
+        kind = scope.declared(callee.object.text)
+        if kind is None or kind.rstrip().endswith(("&", "*", "]")) or types.size(kind) is not None:
+            return None
+        name = f"{types.plain(kind)}::{name}"
+    arguments = [evaluate(item, scope) for item in node.arguments]
+    result = _deeper(scope, lambda: scope.call(name, None, arguments))
+    is_told = not isinstance(result, Number) or result.values or result.high is not None
+    return result if is_told else None
 
 
 def _functional_cast(name: str, value: Abstract, scope: Scope) -> Abstract:

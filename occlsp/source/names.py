@@ -138,7 +138,8 @@ class StaticScope:
         try:
             parameters = self.template_of(constant)
             template = self.bind(parameters, arguments)
-            if constant.scope[-1:] == self.scope[-1:] and arguments is None:
+            is_around = constant.scope[-1] in self.scope if constant.scope else not self.scope
+            if is_around and arguments is None:
                 template.update(self.template)
             # Else nothing of the template that it is named in is asked for.
             key = (*place, *template.items()) if parameters else place
@@ -201,15 +202,17 @@ class StaticScope:
         """The parts of a qualified name, aliases and template parameters in it resolved."""
         found = list(parts(name))
         for _ in range(MAX_ALIASES):
-            if len(found) < 2:
+            for length in range(len(found) - 1, 0, -1):
+                prefix = spelled_parts(found[:length])
+                target = self.type_text(prefix)
+                if target != types.plain(prefix):
+                    break
+            else:
                 return found
-            head = found[-2]
-            prefix = spelled_parts(found[:-1])
-            target = self.type_text(prefix)
-            if target == types.plain(prefix):
-                return found
-            found = [*parts(target), found[-1]]
-            if found[-2] == head:
+            resolved = parts(target)
+            is_named_alike = resolved[-1:] == (found[length - 1],)
+            found = [*resolved, *found[length:]]
+            if is_named_alike:
                 return found
         return found
 
@@ -323,11 +326,13 @@ class StaticScope:
         return result
 
     def of_class(self, item: Callable_, qualified: Sequence[Part]) -> dict[str, Binding]:
-        """The parameters of the class template that a static function is called of."""
+        """The parameters of the class templates that a member function is called of."""
         scope = scope_names(item.function.qualified_name)[:-1]
-        parameters = self.view.class_templates.get(scope[-1], ()) if scope else ()
-        arguments = qualified[-2][1] if len(qualified) > 1 else None
-        return self.bind(parameters, arguments) if parameters and arguments else {}
+        bound: dict[str, Binding] = {}
+        for name, arguments in qualified[:-1]:
+            if arguments and name in scope:
+                bound |= self.bind(self.view.class_templates.get(name, ()), arguments)
+        return bound
 
     def called(
         self,

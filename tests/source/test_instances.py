@@ -67,6 +67,31 @@ def test_a_function_of_the_type() -> None:
     assert threads(run + "void a() { run<Shape<2>>(); run<Shape<4>>(); }\n") == [64, 128]
 
 
+def test_a_function_of_an_object_of_a_class_in_the_type() -> None:
+    params = """
+template <int Q, int K> struct Attention {
+    static constexpr int kWarps = Q * K / 1024;
+    struct Params {
+        int n;
+        dim3 threads() const { return dim3(32, kWarps); }
+        int rows() { return n; }
+    };
+};
+"""
+    run = """
+void run() {
+    using A = Attention<64, 64>;
+    typename A::Params p;
+    k<int><<<p.rows(), %s>>>(0);
+}
+"""
+    assert threads(params + run % "p.threads()") == [128]
+    assert threads(params + run % "p.threads().y") == [4]
+    found = launch(params + run % "p.rows()")
+    assert found.block.values is None
+    assert found.block.why == "the call of rows is not evaluated"
+
+
 def test_one_that_is_not_known_makes_it_unknown() -> None:
     assert threads(RUN + "template <class T> void a() { run<Shape<2>>(0); run<T>(0); }\n") is None
 
