@@ -47,11 +47,11 @@ from occlsp.source.sites import (
 )
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.values import Abstract, join_values
-from occlsp.source.view import kernel_bindings
+from occlsp.source.view import kernel_bindings, scope_names
 
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
-MAX_CALLS = 64
+MAX_CALLS = 256
 
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
@@ -78,10 +78,11 @@ class Elsewhere(NamedTuple):
 
 @dataclass
 class Callers:
-    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name, and
-    `beside` those of a program that is one folder, by the path of a unit and a name."""
+    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name and the
+    file that declares it, `beside` those of a program that is one folder, by the path of a unit
+    and a name."""
 
-    elsewhere: Callable[[str], Sequence[Elsewhere] | None]
+    elsewhere: Callable[[str, str], Sequence[Elsewhere] | None]
     reuse: Reuse | None = None
     beside: Callable[[str, str], Sequence[Elsewhere] | None] = lambda path, name: None
     mains: Mains = field(default_factory=dict)
@@ -158,12 +159,12 @@ class Callers:
         is_unit = origin.path.endswith(UNITS)
         if not self.all_in_view(origin, function):
             return self.beside(origin.path, function.name) if is_unit else None
-        calling = () if is_unit else self.elsewhere(function.name)
+        calling = () if is_unit else self.elsewhere(function.name, origin.path)
         return calling and [other for other in calling if other.path != origin.path]
 
     def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
         """A file and the others that may name what it declares; None where they are many."""
-        others = () if origin.path.endswith(UNITS) else self.elsewhere(name)
+        others = () if origin.path.endswith(UNITS) else self.elsewhere(name, origin.path)
         if others is None:
             return None
         found = [other.origin() for other in others if other.path != origin.path]
@@ -182,7 +183,9 @@ class Callers:
 
     def all_in_view(self, origin: Origin, function: Function) -> bool:
         """Whether nobody can call the function but who is in view."""
-        if function.is_template or "(anonymous namespace)" in function.qualified_name:
+        if function.is_template or _is_of_template(origin, function):
+            return True
+        if "(anonymous namespace)" in function.qualified_name:
             return True
         head = origin.syntax.code[function.span.start : function.body.start]
         if _INTERNAL.search(head) and "::" not in function.qualified_name:
@@ -440,6 +443,12 @@ class Callers:
                     value = value.defined(value.definition, (itself(symbol),))
                 values[given.name] = value
         return template, values
+
+
+def _is_of_template(origin: Origin, function: Function) -> bool:
+    """Whether a function is a member of a class template."""
+    scope = scope_names(function.qualified_name)[:-1]
+    return bool(scope) and scope[-1] in origin.view.class_templates
 
 
 def _is_asked(decides: tuple[bool, ...] | None, asked: tuple[bool, ...] | None) -> bool:

@@ -48,7 +48,7 @@ _HERE_ALONE = frozenset(
 """What is not handed to another process: it is made again."""
 MAX_BORROWED = 8
 """Files whose texts are kept that were read again for another's sake."""
-MAX_CALLING = 8
+MAX_CALLING = 10
 """Files that call one function: with more, what they all give is not looked for."""
 
 
@@ -259,9 +259,12 @@ class Workspace(Files):
         is_now = file.local_version == self._version
         return not local.asks_callers or is_now or (bool(file.world) and file.world == self.world())
 
-    def _calling(self, name: str) -> list[Elsewhere] | None:
-        """The files in view that call a function of this name; None where they are many."""
+    def _calling(self, name: str, path: str) -> list[Elsewhere] | None:
+        """The files in view that call a function of this name; None where many do that see the
+        file which declares it."""
         calling = self.calling(name)
+        if len(calling) > MAX_CALLING:
+            calling = [other for other in calling if path in self.closure(other)]
         if len(calling) > MAX_CALLING:
             return None
         return [self.caller(path) for path in calling]
