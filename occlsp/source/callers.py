@@ -78,11 +78,11 @@ class Elsewhere(NamedTuple):
 
 @dataclass
 class Callers:
-    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name and the
-    file that declares it, `beside` those of a program that is one folder, by the path of a unit
+    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name and a
+    file that they must see, `beside` those of a program that is one folder, by the path of a unit
     and a name."""
 
-    elsewhere: Callable[[str, str], Sequence[Elsewhere] | None]
+    elsewhere: Callable[[str, str | None], Sequence[Elsewhere] | None]
     reuse: Reuse | None = None
     beside: Callable[[str, str], Sequence[Elsewhere] | None] = lambda path, name: None
     mains: Mains = field(default_factory=dict)
@@ -159,12 +159,14 @@ class Callers:
         is_unit = origin.path.endswith(UNITS)
         if not self.all_in_view(origin, function):
             return self.beside(origin.path, function.name) if is_unit else None
-        calling = () if is_unit else self.elsewhere(function.name, origin.path)
+        # Members of other classes are called the same: files that do not see this one call those.
+        path = None if function.is_template else origin.path
+        calling = () if is_unit else self.elsewhere(function.name, path)
         return calling and [other for other in calling if other.path != origin.path]
 
     def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
         """A file and the others that may name what it declares; None where they are many."""
-        others = () if origin.path.endswith(UNITS) else self.elsewhere(name, origin.path)
+        others = () if origin.path.endswith(UNITS) else self.elsewhere(name, None)
         if others is None:
             return None
         found = [other.origin() for other in others if other.path != origin.path]

@@ -202,7 +202,8 @@ class StaticScope:
         """The parts of a qualified name, aliases and template parameters in it resolved."""
         found = list(parts(name))
         for _ in range(MAX_ALIASES):
-            for length in range(len(found) - 1, 0, -1):
+            is_short = len(found) > 2 and self.is_type(found[0][0])
+            for length in (len(found) - 1, 1)[: (len(found) > 1) + is_short]:
                 prefix = spelled_parts(found[:length])
                 target = self.type_text(prefix)
                 if target != types.plain(prefix):
@@ -215,6 +216,10 @@ class StaticScope:
             if is_named_alike:
                 return found
         return found
+
+    def is_type(self, name: str) -> bool:
+        """Whether a name is another one's for a type."""
+        return isinstance(self.template.get(name), str) or bool(self.view.aliases(name))
 
     def type_text(self, text: str) -> str:
         """A type, with the aliases and template parameters that it is made of resolved."""
@@ -303,8 +308,11 @@ class StaticScope:
         self, name: str, template_arguments: tuple[str, ...] | None, arguments: list[Abstract]
     ) -> Abstract | None:
         """A call of a function whose body is one `return`."""
+        written = parts(name)
+        if not written or not self.view.functions(written[-1][0]):
+            return None
         qualified = self.resolved_parts(name)
-        if not qualified or qualified[0][0] == "std":
+        if qualified[0][0] == "std":
             return None
         if self.template and len(qualified) > 1:
             scopes = instances(self, qualified)

@@ -86,6 +86,10 @@ class FlowScope(StaticScope):
             return unknown(f"{name} is not known here")
         return super().constant(name, arguments)
 
+    def is_type(self, name: str) -> bool:
+        """Local type aliases, too."""
+        return name in self.interpreter.local_types or super().is_type(name)
+
     def type_text(self, text: str) -> str:
         """Local type aliases first."""
         bare = types.plain(text)

@@ -259,11 +259,11 @@ class Workspace(Files):
         is_now = file.local_version == self._version
         return not local.asks_callers or is_now or (bool(file.world) and file.world == self.world())
 
-    def _calling(self, name: str, path: str) -> list[Elsewhere] | None:
-        """The files in view that call a function of this name; None where many do that see the
-        file which declares it."""
+    def _calling(self, name: str, path: str | None) -> list[Elsewhere] | None:
+        """The files in view that call a function of this name, and see `path`; None where they
+        are many."""
         calling = self.calling(name)
-        if len(calling) > MAX_CALLING:
+        if path is not None and len(calling) > MAX_CALLING:
             calling = [other for other in calling if path in self.closure(other)]
         if len(calling) > MAX_CALLING:
             return None

@@ -166,6 +166,22 @@ template <class T, int N, class Tr = Shape<1>, int D = 64> struct Sorter {
         swapped = "template <class T, class Tr> struct Sorter<Tr, 3, T, 5> {};\n"
         assert self.sorted_by("N", swapped + uses) is None
 
+    def test_who_calls_its_functions(self) -> None:
+        bed = "template <class T> struct Bed { void run(dim3 b) { k<<<1, b>>>((T*)0); } };\n"
+        calls = "void a() { dim3 b(32, 2); Bed<int>().run(b); Bed<float> f; f.run(dim3(96)); }\n"
+        assert threads(bed + calls) == [64, 96]
+        assert threads(bed.replace("template <class T> ", "using T = int;\n") + calls) is None
+        many = {
+            f"other{i}_cu": "struct S { void run(int); };\nvoid f(S s) { s.run(1); }"
+            for i in range(20)
+        }
+        made = Workspace("/", reader=None)
+        made.update("/bed.cuh", (SHAPE + bed).encode())
+        for name, text in many.items():
+            made.update("/" + name.replace("_", "."), text.encode())
+        made.update("/main.cu", b'#include "bed.cuh"\n' + calls.encode())
+        assert made.facts("/bed.cuh").launches[0].block.values == ((32, 2, 1), (96, 1, 1))
+
 
 class TestMacros:
     """Names of macros for macros, as switches over constants have them."""
