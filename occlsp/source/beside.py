@@ -28,6 +28,8 @@ MAX_UNITS = 32
 MAX_UNIT = 1 << 20
 """Bytes of a unit that is parsed for the calls in it."""
 _MAIN = re.compile(rb"\bint\s+main\s*\(")
+_EXTERN = re.compile(rb"\bextern\b[^;{}()\"]*?(\w+)\s*(?:\[[^\];]*\]\s*)?;")
+"""A variable that another unit defines."""
 
 Seen = tuple[tuple[str, bytes], ...]
 """Files and folders that were looked at, with digests of what was there."""
@@ -52,6 +54,10 @@ class Beside:
         self._workspace: Workspace | None = None
         self._digests: dict[str, tuple[tuple[int, int], bytes]] = {}
         """What was there when it was last looked, with the time and the size."""
+        self._externs: dict[str, frozenset[str]] = {}
+        """The variables that the units of a folder share, as far as they were asked."""
+        self._declared: dict[bytes, frozenset[str]] = {}
+        """Those that a file with this content declares, which are another's."""
         self._mains: dict[bytes, bool] = {}
         """Whether a unit with this content has a `main`."""
         self._programs: dict[str, Sequence[str]] = {}
@@ -76,15 +82,34 @@ class Beside:
         if not units:
             return None
         word = re.compile(rb"\b%b\b" % name.encode())
-        texts = {unit: self.read(unit) or b"" for unit in units if unit != path}
-        found = [unit for unit, text in texts.items() if word.search(text)]
+        texts = {unit: self.read(unit) or b"" for unit in units}
+        found = [unit for unit, text in texts.items() if unit != path and word.search(text)]
         if any(len(texts[unit]) > MAX_UNIT for unit in found):
             return None
         if self._workspace is None:
             self._workspace = self._make(self)
+        reached = {one for unit in found for one in self._workspace.reach(unit)}
+        self._look_at(sorted(reached))
+        shared = frozenset().union(*map(self._externs_of, reached.union(units)))
+        folder = os.path.dirname(path)  # noqa: PTH120
+        if self._externs.setdefault(folder, shared) != shared:
+            self._workspace = self._make(self)
+            self._externs = {folder: shared}
+            self._forget()
         for unit in found:
-            self._look_at(self._workspace.reach(unit))
-        return [self._workspace.caller(unit) for unit in found]
+            self._workspace.reach(unit)
+            self._workspace.know_unchanged(unit, shared)
+        state = blake2b(" ".join(sorted(shared)).encode(), digest_size=16).digest()
+        calling = map(self._workspace.caller, found)
+        return [one._replace(key=one.key + state) for one in calling]
+
+    def _externs_of(self, path: str) -> frozenset[str]:
+        """The variables of other units that a file declares."""
+        digest = self.digest(path)
+        if digest not in self._declared:
+            found = _EXTERN.findall(self.read(path) or b"")
+            self._declared[digest] = frozenset(one.decode() for one in found)
+        return self._declared[digest]
 
     def _program(self, folder: str) -> Sequence[str]:
         """The units of a folder that holds a program; none of another."""

@@ -9,6 +9,7 @@ that are not open are dropped once they are read: what stays is small.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -33,8 +34,9 @@ from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.syntax import FileSyntax, RawKernel
+from occlsp.source.unchanged import unchanged
 from occlsp.source.untouched import moved_facts
-from occlsp.source.view import Included, View
+from occlsp.source.view import FileIndex, Included, View
 
 Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 """A file's facts, the state of what they follow from, and its errors."""
@@ -77,6 +79,8 @@ class Workspace(Files):
         """Files whose texts were read again for another's sake, the last one last."""
         self._instantiating: dict[str, tuple[LocalFacts, Instantiating]] = {}
         self._beside = self._new_beside()
+        self._unchanging: dict[str, FileIndex] = {}
+        """Units of which the variables are known that nothing changes."""
 
     def _new_beside(self) -> Beside | None:
         if self._reader is None:
@@ -270,7 +274,7 @@ class Workspace(Files):
         return [self.caller(path) for path in calling]
 
     def reach(self, path: str) -> tuple[str, ...]:
-        """A file and all that it includes, read where nobody gave them; the texts of the last few
+        """A unit and all that it includes, read where nobody gave them; the texts of the last few
         are kept. None where it cannot be read."""
         text = self._reader(path) if self._reader is not None and path not in self._files else None
         if text is not None:
@@ -278,6 +282,19 @@ class Workspace(Files):
             self._borrowed[path] = None
             self._give_back()
         return self.closure(path) if path in self._files else ()
+
+    def know_unchanged(self, path: str, shared: AbstractSet[str]) -> None:
+        """Takes a unit's variables that nothing changes for constants of it, but those that are
+        `shared` with others."""
+        file = self._files[path]
+        syntax = self._syntax(path, file)
+        if syntax is None or self._unchanging.get(path) is file.index:
+            return
+        self._unchanging[path] = file.index
+        for constant in unchanged(syntax, self._view(path)):
+            if constant.name not in shared:
+                file.index.constants.setdefault(constant.name, []).append(constant)
+        self._views.pop(path)
 
     def caller(self, path: str) -> Elsewhere:
         """A file in view as one that may call functions of others."""

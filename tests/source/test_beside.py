@@ -102,3 +102,52 @@ def test_a_function_that_calls_on(tmp_path: Path) -> None:
     )
     path = written(tmp_path, main_cpp=main)
     assert blocks(opened(path), path) == [(128, 1)]
+
+
+class TestVariables:
+    """Of the file that calls, at namespace scope."""
+
+    MAIN = """
+void run(dim3 block);
+dim3 block(16, 16);
+%s
+int main() { run(block); }
+"""
+
+    def given(self, folder: Path, more: str, **files: str) -> list[tuple[int, ...]] | None:
+        path = written(folder, main_cpp=self.MAIN % more, **files)
+        return blocks(opened(path), path)
+
+    def test_one_that_nothing_changes(self, tmp_path: Path) -> None:
+        assert self.given(tmp_path, "") == [(16, 16)]
+        more = "int grid(int n) { printf(block.x); return n / block.x + (block.y == 1); }"
+        assert self.given(tmp_path, more) == [(16, 16)]
+        takes = "void other(int n, dim3 b);\nvoid f() { other(3, block); }"
+        assert self.given(tmp_path, takes) == [(16, 16)]
+
+    def test_one_that_something_changes(self, tmp_path: Path) -> None:
+        assert self.given(tmp_path, "void f(int n) { block.x = n; }") is None
+        assert self.given(tmp_path, "void f(int n) { if (n) block = dim3(n); }") is None
+        assert self.given(tmp_path, "void f() { parse(&block); }") is None
+        takes = "void other(int n, dim3& b);\nvoid f() { other(3, block); }"
+        assert self.given(tmp_path, takes) is None
+        assert self.given(tmp_path, "#define SET(n) block.x = n\n") is None
+
+    def test_one_that_another_unit_shares(self, tmp_path: Path) -> None:
+        other = "extern dim3 block;\nvoid f(int n) { block.x = n; }\n"
+        assert self.given(tmp_path, "", other_cpp=other) is None
+        (tmp_path / "other.cpp").unlink()
+        assert self.given(tmp_path, "") == [(16, 16)]
+        header = SIZES + "extern dim3 block;\n"
+        assert self.given(tmp_path, '#include "sizes.h"', sizes_h=header) is None
+
+    def test_what_comes_to_be_shared(self, tmp_path: Path) -> None:
+        path = written(tmp_path, main_cpp=self.MAIN % '#include "sizes.h"')
+        workspace = opened(path)
+        assert blocks(workspace, path) == [(16, 16)]
+        workspace.update(str(tmp_path / "sizes.h"), b"extern dim3 block;\n")
+        assert blocks(workspace, path) is None
+        workspace.update(str(tmp_path / "sizes.h"), SIZES.encode())
+        assert blocks(workspace, path) == [(16, 16)]
+        workspace.update(str(path), b"extern dim3 block;\n" + KERNELS.encode())
+        assert blocks(workspace, path) is None
