@@ -55,7 +55,8 @@ class Site:
 
 
 _HERE, _NEAR, _AHEAD = 64, 256, 2_000
-"""Bytes behind a name in which its template arguments are looked for."""
+"""Bytes behind a name in which its template arguments are looked for, and before one in which
+the call that it is handed to is."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
 _ADDRESS_END = re.compile(rb"\s*(?:[,;)}]|:(?!:))")
@@ -149,11 +150,16 @@ class Handed:
 
 def handed_to(code: bytes, start: int) -> Handed | None:
     """The call that what stands at `start` is an argument of; None where it is none by itself."""
-    floor = max(0, start - _AHEAD)
-    before = code[floor:start]
-    if not before.rstrip().removesuffix(b"&").rstrip().endswith((b"(", b",")):
+    near = max(0, start - _NEAR)
+    if not code[near:start].rstrip().removesuffix(b"&").rstrip().endswith((b"(", b",")):
         return None
+    return _handed(code, near, start) or _handed(code, max(0, start - _AHEAD), start)
+
+
+def _handed(code: bytes, floor: int, start: int) -> Handed | None:
+    """The same, where the call begins behind `floor`."""
     position = depth = 0
+    before = code[floor:start]
     for match in reversed(list(_BRACKETS.finditer(before))):
         text = match.group()
         if text in b")]}":
