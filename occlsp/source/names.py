@@ -130,14 +130,17 @@ class StaticScope:
         """The value of one declaration."""
         view, budget = self.view, self.budget
         place = (path, constant.value.span.start if constant.value else id(constant))
+        parameters = self.template_of(constant)
+        value: Abstract | None = None if parameters else view.constant_values.get(place)
+        if value is not None:
+            return value
         if place in view.evaluating:
             budget.is_cut = True
             return unknown(f"{constant.name} refers to itself")
         outer, budget.is_cut = budget.is_cut, False
         view.evaluating.add(place)
         try:
-            parameters = self.template_of(constant)
-            template = self.bind(parameters, arguments)
+            template = self.bind(parameters, arguments) if parameters else {}
             is_around = constant.scope[-1] in self.scope if constant.scope else not self.scope
             if is_around and arguments is None:
                 template.update(self.template)
