@@ -334,6 +334,8 @@ class StaticScope:
             class_ = self.of_class(item, qualified)
             value = self.called(path, item, class_, template_arguments, arguments)
             result = value if result is None else join_values(result, value, "overloads differ")
+            if isinstance(result, Number) and result.is_nothing:
+                break
         return result
 
     def of_class(self, item: Callable_, qualified: Sequence[Part]) -> dict[str, Binding]:

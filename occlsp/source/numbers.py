@@ -65,6 +65,12 @@ class Number:
         """The value where there is one only."""
         return self.values[0] if self.values is not None and len(self.values) == 1 else None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is known, not even its type: joined with others it stays so."""
+        is_bounded = self.values is not None or self.low is not None or self.high is not None
+        return self.type is None and not is_bounded and not self.linear
+
     # The changes that are made most often: `replace` costs several times as much.
 
     def typed(self, type_: IntType | None) -> Number:
