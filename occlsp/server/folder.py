@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("occlsp.folder")
 
 MARKERS = (TOML, ".git")
+AT_A_STRETCH = 0.008
+"""Seconds for which the loop reads in an edited file before it looks for what else there is."""
 FEW = 16
 """Files whose change is worked into the index; of more it is made anew."""
 
@@ -56,6 +58,8 @@ class Folder:
         """What each open file saw of itself and of its includes when it was looked at last."""
         self._due: dict[str, float] = {}
         """Open files that may say something else now, and since when: see `settle`."""
+        self._settling: dict[str, Iterator[None]] = {}
+        """Those of which some is taken in."""
         self.is_news = False
         """Some of those did, since this was last set to False."""
         self.reports: dict[str, Report] = {}
@@ -136,24 +140,59 @@ class Folder:
 
     def put(self, document: Document, when: float) -> None:
         """Takes the text of an open document in; `when` is since when it has been so, in seconds
-        since the epoch. What the other open ones now say is taken in by `settle`."""
+        since the epoch. What it and the other open ones now say is taken in by `settle`."""
         self._since[document.path] = when
         for path in self._since:
             self._due[path] = max(when, self._due.get(path, when))
+        self._settling.clear()
         self.sources.put(document.path, document.index)
-        self.settle(document.path)
+
+    def is_due(self, path: str) -> bool:
+        """Whether an open file may say something else now: see `settle`."""
+        return path in self._due
 
     def settle(self, path: str | None = None) -> bool:
         """Takes in what an open file (any, without `path`) says in view of all that is known by
-        now; False where none is due. One alone, so that the loop gets its turns."""
+        now; False where none is due."""
+        work = self._work(path)
+        if work is None:
+            return False
+        for _ in work:
+            pass
+        return True
+
+    def settle_some(self, path: str | None = None) -> bool:
+        """As `settle`, for a few milliseconds: False where nothing is left of it. With that the
+        loop gets its turns."""
+        work = self._work(path)
+        if work is None:
+            return False
+        end = time.perf_counter() + AT_A_STRETCH
+        for _ in work:
+            if time.perf_counter() >= end:
+                return True
+        return path is None
+
+    def _work(self, path: str | None) -> Iterator[None] | None:
         path = next(iter(self._due), None) if path is None else path
         if path is None or path not in self._due:
-            return False
+            return None
+        if path not in self._settling:
+            self._settling[path] = self._settled(path)
+        return self._settling[path]
+
+    def _settled(self, path: str) -> Iterator[None]:
+        file = None
+        try:
+            yield from self.sources.reading(path)
+            file = self.sources.opened(path)
+            yield
+        except Exception:  # a fault in one file costs that one
+            log.exception("%s cannot be read", path)
+        self._settling.pop(path, None)
         when = self._due.pop(path)
-        file = self.sources.opened(path)
         if file is not None:
             self._take(file, when)
-        return True
 
     def closed(self, path: str) -> None:
         """A document is closed: what the disk holds counts again."""
@@ -161,6 +200,7 @@ class Folder:
         self._since.pop(path, None)
         self._in_view.pop(path, None)
         self._due.pop(path, None)
+        self._settling.pop(path, None)
 
     def take_scanned(self, files: Mapping[str, Shipped], gone: Collection[str]) -> None:
         """Takes in what the child read of the sources."""
@@ -192,6 +232,7 @@ class Folder:
         """More is known of what open texts include. They are as old as they were: that we know
         more makes no report stale."""
         self._due = {**self._since, **self._due}
+        self._settling.clear()
 
     def _take(self, file: SourceFile, when: float) -> None:
         path = file.facts.path

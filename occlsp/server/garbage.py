@@ -38,9 +38,14 @@ def keep() -> None:
 class Silence:
     """Collects once the client has been silent for a moment after it spoke."""
 
-    def __init__(self, later: Callable[[float, Callable[[], None]], asyncio.TimerHandle]) -> None:
+    def __init__(
+        self,
+        later: Callable[[float, Callable[[], None]], asyncio.TimerHandle],
+        collect: Callable[[], object] = gc.collect,
+    ) -> None:
         """`later` calls a function on the loop after so many seconds."""
         self._later = later
+        self._collect = collect
         self._spoke = 0.0
         self._heard = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -58,4 +63,4 @@ class Silence:
             self._timer = self._later(left, self._look)
         else:
             self._timer, self._heard = None, 0
-            gc.collect()
+            self._collect()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol import types
@@ -57,12 +58,18 @@ class Server(LanguageServer):
         self.client = Client()
         self.works = Works(self)
         self.turns = Turns()
-        self._silence = garbage.Silence(lambda delay, act: self.loop.call_later(delay, act))
+        self._silence = garbage.Silence(
+            lambda delay, act: self.loop.call_later(delay, act), self._collect
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asked: tuple[types.InitializeParams, str] | None = None
         self._session: Session | None = None
         self._code = 1
-        self._held: Inbox | None = None
+        self._inbox: Inbox | None = None
+        self._unfinished: Callable[[], bool] | None = None
+        self._taken: tuple[Any, bool] | None = None
+        """A message that waits for that."""
+        self._is_next_due = False
         self._stopping = False
 
     @property
@@ -77,6 +84,10 @@ class Server(LanguageServer):
             self._session = Session(self, *self._asked)
             garbage.begin()
         return self._session
+
+    def _collect(self) -> None:
+        self.turns.label = "collecting garbage"
+        gc.collect()
 
     # -- what the session uses -----------------------------------------------------------------
 
@@ -201,7 +212,7 @@ class Server(LanguageServer):
             await asyncio.wait_for(self.session.close(), 0.5)
 
     def _wake(self, inbox: Inbox) -> None:
-        self._from_thread(self._handle_next, inbox)
+        self._from_thread(self._arrived, inbox)
 
     def _from_thread(self, function: Any, *arguments: Any) -> None:
         try:
@@ -211,18 +222,48 @@ class Server(LanguageServer):
 
     def resume(self) -> None:
         """Handles what waited for the settings."""
-        if self._held is not None:
-            for _ in range(len(self._held)):
-                self.loop.call_soon(self._handle_next, self._held)
+        if not self._is_next_due:
+            self._is_next_due = True
+            self.loop.call_soon(self._next)
 
-    def _handle_next(self, inbox: Inbox) -> None:
-        self._held = inbox
+    def go_on(self, work: Callable[[], bool]) -> None:
+        """Does what the message that is handled leaves to do, in turns of its own, before the next
+        message is handled: `work` does a piece, and says whether there is more."""
+        self._unfinished = work
+        self.resume()
+
+    def _arrived(self, inbox: Inbox) -> None:
+        self._inbox = inbox
         self._silence.broken()
-        session = self._session
-        taken = inbox.take(only_responses=session is not None and session.is_starting)
-        if taken is not None and not self._stopping:
-            message, cancelled = taken
+        self.resume()
+
+    def _next(self) -> None:
+        """Handles one message, or does a piece of work: one turn of the loop."""
+        self._is_next_due = False
+        if self._stopping:
+            return
+        if self._unfinished is not None:
+            left, self._unfinished = self._unfinished, None
+            self.turns.label = "reading an edited file"
+            self.resume()
+            if left():
+                self._unfinished = left
+            return
+        taken, self._taken = self._taken or self._take(), None
+        if taken is None:
+            return
+        message, cancelled = taken
+        self.resume()
+        work = self._session.unsettled(message) if self._session is not None else None
+        if work is not None and not cancelled:
+            self._taken, self._unfinished = taken, work
+        else:
             self.protocol.handle(message, cancelled=cancelled)
+
+    def _take(self) -> tuple[Any, bool] | None:
+        session = self._session
+        is_starting = session is not None and session.is_starting
+        return self._inbox.take(only_responses=is_starting) if self._inbox is not None else None
 
     def _closed(self) -> None:
         """The client's end of the connection is closed."""

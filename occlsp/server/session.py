@@ -87,6 +87,20 @@ class Session:
         converter = Converter(self._server.client, self.encoding, lines, self.documents.uri)
         return View(document, snapshot, self.encoding, converter)
 
+    def unsettled(self, message: Any) -> Callable[[], bool] | None:
+        """What is to be done, piece by piece, before a request for an open document can be answered
+        at once: it is to be looked at again. None where nothing is."""
+        if not isinstance(message, dict) or "id" not in message:
+            return None
+        params = message.get("params")
+        named = params.get("textDocument") if isinstance(params, dict) else None
+        uri = named.get("uri") if isinstance(named, dict) else None
+        document = self.documents.get(uri) if isinstance(uri, str) else None
+        if document is None:
+            return None
+        folder, path = self.existing_folder(document.path), document.path
+        return (lambda: folder.settle_some(path)) if folder and folder.is_due(path) else None
+
     def version(self, path: str) -> int | None:
         """The version of an open file; None for one that is only on disk."""
         document = self.documents.at(path)
@@ -245,6 +259,7 @@ class Session:
     def _take(self, document: Document, when: float) -> None:
         folder = self.folder(document.path)
         folder.put(document, when)
+        self._server.go_on(lambda: folder.settle_some(document.path))
         self.settle(folder)
 
     def settle(self, folder: Folder) -> None:
@@ -254,7 +269,7 @@ class Session:
             self._server.loop.call_later(SETTLE, self._settle_next, folder)
 
     def _settle_next(self, folder: Folder) -> None:
-        if folder.settle():
+        if folder.settle_some():
             self._server.turns.label = "looking again at an open file"
             self._server.loop.call_soon(self._settle_next, folder)
             return

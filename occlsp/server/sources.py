@@ -7,7 +7,7 @@ the shipped declarations of what they include in view.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,10 @@ class FolderSources:
         """Takes an open text in."""
         self._open[path] = lines
         self._workspace.update(path, lines.text, is_open=True)
+
+    def reading(self, path: str) -> Iterator[None]:
+        """Finds what `opened` needs, piece by piece."""
+        return self._workspace.reading(path)
 
     def opened(self, path: str) -> SourceFile | None:
         """An open file, as it is in view of all that is known now; None where it is not open."""

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 
 from occlsp.source.fragment import written
+from occlsp.source.pieces import Pieces, finished
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
 from occlsp.source.text import Span
 from occlsp.source.view import Callable_, FileIndex
@@ -252,27 +253,27 @@ class Declared:
 
     def __init__(self, indexes: Sequence[FileIndex]) -> None:
         self._indexes = indexes
-
-    @cached_property
-    def _made_of(self) -> dict[str, set[str]]:
-        """Word → the names that are declared by it."""
-        found: dict[str, set[str]] = {}
-        for index in self._indexes:
-            for name, item in _declared(index):
-                for word in set(_WORD.findall(_text_of(item, index))):
-                    found.setdefault(word, set()).add(name)
-        return found
+        self._unread = list(indexes)
+        self._made_of: dict[str, set[str]] = {}
+        """Word → the names that are declared by it, in the files that are read."""
 
     @cached_property
     def _pasting(self) -> Pasting:
         return Pasting(self._indexes)
 
-    def prepare(self) -> None:
+    def prepare(self) -> Pieces[None]:
         """Reads them now, so that no edit has to wait for it."""
-        self._made_of, self._pasting  # noqa: B018
+        while self._unread:
+            index = self._unread.pop()
+            for name, item in _declared(index):
+                for word in set(_WORD.findall(_text_of(item, index))):
+                    self._made_of.setdefault(word, set()).add(name)
+            yield
+        self._pasting  # noqa: B018
 
     def deciding(self, names: Collection[str]) -> set[str]:
         """The names that others decide there."""
+        finished(self.prepare())
         found = self._pasting.making(names)
         return found.union(*(self._made_of.get(name, ()) for name in names))
 

@@ -472,7 +472,8 @@ def follow(
                 collector.expand(item, inner, at, body)
             else:
                 collector.add(item, inner, guarded=at.guarded)
-        mark_selected(collector.facts.launches, first, interpreter.text, event)
+        # Not the interpreter itself, which holds this: a circle waits for the collector.
+        mark_selected(collector.facts.launches, first, inner.interpreter.text, event)
 
     interpreter = Interpreter(
         collector.origin.view,

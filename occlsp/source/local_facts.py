@@ -30,6 +30,7 @@ from occlsp.source.ignores import ignores
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
+from occlsp.source.pieces import Pieces
 from occlsp.source.resolve import deciding_names, function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory, users_in_view
@@ -92,9 +93,13 @@ class Reading:
         self._known: dict[int, KeptFunction | None] = {}
         self.launching = launching_macros(view)
 
-    def kernels(self) -> list[tuple[RawKernel, Kernel]]:
+    def kernels(self) -> Pieces[list[tuple[RawKernel, Kernel]]]:
         """The kernels that stand in the file."""
-        return [(raw, self.kernel(raw)) for raw in self.syntax.kernels]
+        found = []
+        for raw in self.syntax.kernels:
+            found.append((raw, self.kernel(raw)))
+            yield
+        return found
 
     def kernel(self, raw: RawKernel) -> Kernel:
         head = kernel_head(raw)
@@ -140,9 +145,9 @@ class Reading:
         scope = scope_names(function.qualified_name)[:-1]
         return bool(scope) and scope[-1] in self.view.class_templates
 
-    def functions(self, callers: Callers, found: FunctionFacts) -> list[Use]:
+    def functions(self, callers: Callers, found: FunctionFacts) -> Pieces[list[Use]]:
         """Adds what functions launch and set; gives the macros' uses outside of any."""
-        inside, outside = macro_uses(self)
+        inside, outside = yield from macro_uses(self)
         groups = by_function(self.syntax, inside)
         read: dict[int, KeptFunction] = {}
         for index, launches, calls in groups:
@@ -150,7 +155,9 @@ class Reading:
                 read[index] = self.function(index, launches, calls, inside.get(index, []))
                 function = self.syntax.functions[index]
                 callers.deciding.take(self.origin, function, read[index].names)
+                yield
         for index, launches, calls in groups:
+            yield
             if index is None:
                 found.add(function_facts(self.origin, None, launches, calls, no_callers))
                 continue
@@ -202,15 +209,17 @@ class Reading:
 
 def local_facts(
     path: str, syntax: FileSyntax, view: View, callers: Callers, reuse: Reuse
-) -> LocalFacts:
-    """Reads all of a file's kernels, launches and attribute calls.
+) -> Pieces[LocalFacts]:
+    """Reads all of a file's kernels, launches and attribute calls, piece by piece.
 
     What an edit left alone is taken from what `reuse` knows, which takes in what is read.
     """
     reading = Reading(path, syntax, view, reuse)
-    kernels = reading.kernels()
+    kernels = yield from reading.kernels()
     found = FunctionFacts()
-    for use in reading.functions(callers, found):
+    outside = yield from reading.functions(callers, found)
+    for use in outside:
+        yield
         expansions = expand(use, masked_text(syntax, use), view, is_inside=False)
         found.is_complete &= not is_lost(use, expansions, view)
         for expansion in expansions:
@@ -264,7 +273,7 @@ def masked_text(syntax: FileSyntax, use: Use) -> str:
     return (syntax.code or syntax.text)[use.span.start : use.end].decode("latin-1")
 
 
-def macro_uses(reading: Reading) -> tuple[dict[int, list[Use]], list[Use]]:
+def macro_uses(reading: Reading) -> Pieces[tuple[dict[int, list[Use]], list[Use]]]:
     """Uses of macros that launch something: by function, and those outside of any.
 
     What stands in the arguments of others is not looked for in functions that are known.
@@ -286,6 +295,7 @@ def macro_uses(reading: Reading) -> tuple[dict[int, list[Use]], list[Use]]:
         if launch.function is not None and launch.in_macro is None:
             written.setdefault(launch.function, []).append(launch.span.start)
     for index, positions in written.items():
+        yield
         if reading.known(index) is not None:
             continue
         for outer in around(reading.origin, syntax.functions[index].body, positions):

@@ -31,6 +31,7 @@ from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
+from occlsp.source.pieces import Pieces, finished
 from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.syntax import FileSyntax, RawKernel
@@ -194,6 +195,16 @@ class Workspace(Files):
         key = self._key(path)
         if file.local is not None and file.local_key == key and self._others_same(file, file.local):
             return file.local
+        return finished(self._reading(path, file, key))
+
+    def reading(self, path: str) -> Pieces[None]:
+        """Finds, where it is not known, what `facts` needs of one file; between two pieces of this
+        work anything may be asked and told."""
+        file = self._load(path)
+        if file is not None and not self.is_current(path):
+            yield from self._reading(path, file, self._key(path))
+
+    def _reading(self, path: str, file: Entry, key: bytes) -> Pieces[LocalFacts | None]:
         syntax = self._syntax(path, file)
         file = self._files[path]
         if syntax is None:
@@ -208,31 +219,31 @@ class Workspace(Files):
         if self._beside is None or self._beside.is_same(reuse.beside()):
             local = moved_facts(path, syntax, view, reuse)
         if local is None:
-            local = self._read_anew(path, syntax, view, reuse)
-        file.local = local
+            local = yield from self._read_anew(path, syntax, view, reuse)
         self._give_back()
-        file = self._files[path]
-        file.local_key = key
-        file.local_version, file.world = version, b""
-        file.errors = syntax.errors
-        file.facts = None
-        return file.local
+        if path in self._files:
+            file = self._files[path]
+            file.local, file.local_key, file.errors = local, key, syntax.errors
+            file.local_version, file.world, file.facts = version, b"", None
+        return local
 
-    def _read_anew(self, path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> LocalFacts:
+    def _read_anew(
+        self, path: str, syntax: FileSyntax, view: View, reuse: Reuse
+    ) -> Pieces[LocalFacts]:
         names = self._views[path][2]
         reuse.look_further()
         callers = Callers(self._calling, reuse, mains=self._calls_of_mains())
         if self._beside is not None:
             self._beside.begin(path)
             callers.beside = self._beside.calling
-        local = local_facts(path, syntax, view, callers, reuse)
+        local = yield from local_facts(path, syntax, view, callers, reuse)
         if self._beside is not None:
             local.beside = self._beside.looked_at()
         reuse.memory.kernel_names.update(names.answers)
         local.kernel_names = dict(names.answers)
         local.asks_callers |= self._outsides[path].is_asked
         if reuse.keeps:
-            reuse.memory.declared.prepare()
+            yield from reuse.memory.declared.prepare()
             reuse.memory.told = replace(local, memory=None)
         else:
             local.memory = None

@@ -48,6 +48,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def opens(folder: Folder, text: bytes, version: int = 1) -> str:
     path = str(Path(folder.path) / "a.cu")
     folder.put(Document(f"file://{path}", path, version, "cuda-cpp", text), float(version))
+    folder.settle(path)
     return path
 
 

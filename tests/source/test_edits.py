@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
@@ -195,6 +196,20 @@ def test_an_edit_of_a_header_asks_callers_in_other_files_once() -> None:
     made.update("/h.cuh", header.replace("int t) {", "int t) { int unused;").encode())
     assert made.facts("/h.cuh").launches[0].block.value == (96, 1, 1)
     assert "/m.cu" not in reads
+
+
+def test_edits_leave_nothing_to_the_collector_of_garbage() -> None:
+    """It looks for circles rarely, when nobody waits: until then they would be kept."""
+    edited = Edited()
+    texts = [FILE.replace("kA<<<1, BLOCK", f"kA<<<{n}, BLOCK") for n in range(3)]
+    edited.facts(texts[0])
+    gc.collect()
+    gc.disable()
+    for text in texts:
+        edited.facts(text)
+    left = gc.collect()
+    gc.enable()
+    assert left == 0
 
 
 PIECES = ("", " ", "1", ";", "\n", "}", "// x\n", "{", "int n = 2;", "return;", "middle(p, 7);")
