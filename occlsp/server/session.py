@@ -160,9 +160,10 @@ class Session:
         document = self.documents.open(params.text_document)
         if document is None:
             return
-        if len(document.text) > LARGE:
+        is_large = len(document.text) > LARGE
+        if is_large:
             self._server.turns.allow()
-        self._take(document, modified(document))
+        self._take(document, modified(document), may_be_long=is_large)
         self.background.read(self.folder(document.path).path, document.path)
         self.refresh.opened(document.uri)
 
@@ -256,10 +257,16 @@ class Session:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _take(self, document: Document, when: float) -> None:
+    def _take(self, document: Document, when: float, *, may_be_long: bool = False) -> None:
         folder = self.folder(document.path)
         folder.put(document, when)
-        self._server.go_on(lambda: folder.settle_some(document.path))
+
+        def settle_some() -> bool:
+            if may_be_long:
+                self._server.turns.allow()
+            return folder.settle_some(document.path)
+
+        self._server.go_on(settle_some)
         self.settle(folder)
 
     def settle(self, folder: Folder) -> None:
