@@ -33,10 +33,14 @@ Found = tuple[dict[int, Call] | None, AbstractSet[str]]
 known."""
 
 
-def depends_on_callers(function: Function, names: AbstractSet[str]) -> bool:
-    """Whether any of the names that decide something is given by a function's callers."""
-    of_template = (p.name for p in function.template_parameters)
-    return any(name in names for name in (*of_template, *(p.name for p in function.parameters)))
+def depends_on_callers(origin: Origin, function: Function, names: AbstractSet[str]) -> bool:
+    """Whether any of the names that decide something is given by a function's callers, or by the
+    uses of the class template that it is a member of."""
+    scope = scope_names(function.qualified_name)[:-1]
+    of_class = origin.view.class_templates.get(scope[-1], ()) if scope else ()
+    of_templates = (*function.template_parameters, *of_class)
+    given = (*(p.name for p in function.parameters), *(p.name for p in of_templates))
+    return any(name in names for name in given)
 
 
 def calls_within(
@@ -63,7 +67,7 @@ def calls_within(
             origin.view.assigning,
         )
         names = found.slice.names
-    of_callers = given() if depends_on_callers(function, names) else None
+    of_callers = given() if depends_on_callers(origin, function, names) else None
     of_callers = of_callers or ({**kernel_bindings(function.template_parameters)}, {})
     if not is_local:
         active = [site for site in sites if text[site.start - base].strip()]

@@ -52,6 +52,8 @@ from occlsp.source.view import kernel_bindings, scope_names
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
 MAX_CALLS = 256
+MAX_SEEING = 10
+"""Files that call a class template's function, of many that call one of this name."""
 
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
@@ -78,11 +80,14 @@ class Elsewhere(NamedTuple):
 
 @dataclass
 class Callers:
-    """Finds and evaluates the calls of functions; `elsewhere` gives other files by a name and a
-    file that they must see, `beside` those of a program that is one folder, by the path of a unit
-    and a name."""
+    """Finds and evaluates the calls of functions.
 
-    elsewhere: Callable[[str, str | None], Sequence[Elsewhere] | None]
+    `elsewhere` gives other files by a name: where many call one of it, those that see a file, and
+    None where these are more than some. `beside` gives those of a program that is one folder, by
+    the path of a unit and a name.
+    """
+
+    elsewhere: Callable[[str, str, int], Sequence[Elsewhere] | None]
     reuse: Reuse | None = None
     beside: Callable[[str, str], Sequence[Elsewhere] | None] = lambda path, name: None
     mains: Mains = field(default_factory=dict)
@@ -160,13 +165,13 @@ class Callers:
         if not self.all_in_view(origin, function):
             return self.beside(origin.path, function.name) if is_unit else None
         # Members of other classes are called the same: files that do not see this one call those.
-        path = None if function.is_template else origin.path
-        calling = () if is_unit else self.elsewhere(function.name, path)
+        most = 0 if function.is_template else MAX_SEEING
+        calling = () if is_unit else self.elsewhere(function.name, origin.path, most)
         return calling and [other for other in calling if other.path != origin.path]
 
     def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
         """A file and the others that may name what it declares; None where they are many."""
-        others = () if origin.path.endswith(UNITS) else self.elsewhere(name, None)
+        others = () if origin.path.endswith(UNITS) else self.elsewhere(name, origin.path, 0)
         if others is None:
             return None
         found = [other.origin() for other in others if other.path != origin.path]
@@ -342,7 +347,7 @@ class Callers:
         code, body = origin.syntax.code, function.body
         for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
             if (
-                kept.given == self.of_callers(function, kept.names, given)
+                kept.given == self.of_callers(origin, function, kept.names, given)
                 and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
                 and all(
                     _is_asked(self.asked_for(origin, name, told), asked)
@@ -377,7 +382,7 @@ class Callers:
         words: frozenset[str] = frozenset()
         if self.reuse is not None and self.reuse.path == origin.path:
             words = self.reuse.words(function, head, names | wanted)
-        of_callers = self.of_callers(function, names, given)
+        of_callers = self.of_callers(origin, function, names, given)
         return KeptCalls(head, words, wanted, decides, of_callers, names, calls)
 
     def asked_of(self, path: str) -> Asked:
@@ -389,10 +394,14 @@ class Callers:
         return Asked(frozenset(names), frozenset(read))
 
     def of_callers(
-        self, function: Function, names: AbstractSet[str], given: Callable[[], Given | None]
+        self,
+        origin: Origin,
+        function: Function,
+        names: AbstractSet[str],
+        given: Callable[[], Given | None],
     ) -> Given | None:
         """What a function's callers give, where they decide any of some names."""
-        return given() if depends_on_callers(function, names) else None
+        return given() if depends_on_callers(origin, function, names) else None
 
     def asked_for(self, origin: Origin, name: str, told: Told) -> Decides:
         """Which arguments of the calls of a function are asked for."""

@@ -116,16 +116,21 @@ def called_names(syntax: FileSyntax) -> set[bytes]:
 
 
 _CLASS = re.compile(
-    rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*[:{]"
+    rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*([:{;])"
 )
 
 
 def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
-    """Class template → its parameters; specialisations are left out."""
+    """Class template → its parameters; specialisations are left out, but a template that is only
+    declared is one where it has some."""
     if b"template" not in code:
         return {}
     found: dict[str, tuple[TemplateParameter, ...]] = {}
     for match in _CLASS.finditer(code):
+        if match[3] == b";":
+            special = rb"(?:struct|class)\s+%b\s*<" % match[2]
+            if match[2].decode() in found or re.search(special, code) is None:
+                continue
         parameters = []
         for part in split_arguments(tokenize(match[1].decode("latin-1"))):
             texts = [token.text for token in part]

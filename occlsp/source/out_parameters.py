@@ -19,6 +19,7 @@ from occlsp.source.linear import Symbol, itself
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.state import Body
 from occlsp.source.syntax import Parameter
+from occlsp.source.type_syntax import template_arguments
 from occlsp.source.values import Abstract, Dim, unknown_dim
 from occlsp.source.view import kernel_bindings, scope_names
 
@@ -34,11 +35,14 @@ _LEAVES = re.compile(r"\b(?:return|goto|throw)\b")
 def apply_function(tokens: Sequence[Token], start: int, interpreter: Variables) -> bool:
     """Applies a statement that is the call of a function in view, which sets what it is given;
     False where it is another one, or not all of its effects are known."""
-    if len(tokens) < 4 or tokens[0].kind != "name" or tokens[1].text != "(":
+    if len(tokens) < 4 or tokens[0].kind != "name":
         return False
-    if matching(tokens, 1) != len(tokens) - 1:
+    given, opening = template_arguments(tuple(tokens), 1) or ((), 1)
+    if opening >= len(tokens) or tokens[opening].text != "(":
         return False
-    arguments = split_arguments(tokens[2:-1])
+    if matching(tokens, opening) != len(tokens) - 1:
+        return False
+    arguments = split_arguments(tokens[opening + 1 : -1])
     if any(token.text in ASSIGNMENTS or token.text in ("++", "--") for token in tokens):
         return False
     found = interpreter.view.functions(tokens[0].text)
@@ -51,7 +55,7 @@ def apply_function(tokens: Sequence[Token], start: int, interpreter: Variables) 
     targets = _targets(parameters, arguments, interpreter)
     if not targets:
         return False
-    left = _left(path, item, arguments, interpreter, list(targets))
+    left = _left(path, item, given, arguments, interpreter, list(targets))
     if left is None:
         return False
     for change in changes(tokens, interpreter.names):
@@ -86,6 +90,7 @@ def _targets(
 def _left(
     path: str,
     item: Callable_,
+    given: Sequence[str],
     arguments: Sequence[list[Token]],
     interpreter: Variables,
     wanted: Sequence[str],
@@ -108,7 +113,10 @@ def _left(
         view,
         Body(readable(item.body[1:-1], path, base, view.macros), path, base),
         scope_names(function.qualified_name)[:-1],
-        {**kernel_bindings(function.template_parameters)},
+        {
+            **kernel_bindings(function.template_parameters),
+            **interpreter.scope_here().bind(function.template_parameters[: len(given)], given),
+        },
         parameters,
         [],
         set(wanted),

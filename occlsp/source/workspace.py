@@ -274,14 +274,14 @@ class Workspace(Files):
         is_now = file.local_version == self._version
         return not local.asks_callers or is_now or (bool(file.world) and file.world == self.world())
 
-    def _calling(self, name: str, path: str | None) -> list[Elsewhere] | None:
-        """The files in view that call a function of this name, and see `path`; None where they
-        are many."""
+    def _calling(self, name: str, path: str, most: int) -> list[Elsewhere] | None:
+        """The files in view that call a function of this name; where they are many, those that see
+        `path`, and None where these are more than `most`."""
         calling = self.calling(name)
-        if path is not None and len(calling) > MAX_CALLING:
-            calling = [other for other in calling if path in self.closure(other)]
         if len(calling) > MAX_CALLING:
-            return None
+            calling = [other for other in calling if path in self.closure(other)]
+            if len(calling) > most:
+                return None
         return [self.caller(path) for path in calling]
 
     def reach(self, path: str) -> tuple[str, ...]:

@@ -166,6 +166,19 @@ template <class T, int N, class Tr = Shape<1>, int D = 64> struct Sorter {
         swapped = "template <class T, class Tr> struct Sorter<Tr, 3, T, 5> {};\n"
         assert self.sorted_by("N", swapped + uses) is None
 
+    def test_one_that_has_specialisations_only(self) -> None:
+        parts = """
+template <int N, class Tr> struct Part;
+template <class Tr> struct Part<2, Tr> { static void go() { run<Tr>(0); } };
+template <class Tr> struct Part<3, Tr> { static void go() { run<Tr>(0); } };
+"""
+        uses = "template <class T> void all() { Part<size(), T>::go(); }\n"
+        uses += "void a() { all<Shape<2>>(); all<Shape<4>>(); }\n"
+        assert threads(RUN + parts + uses) == [64, 128]
+        assert (
+            threads(RUN + parts + uses + "template <class T> struct B : Part<2, T> {};\n") is None
+        )
+
     def test_who_calls_its_functions(self) -> None:
         bed = "template <class T> struct Bed { void run(dim3 b) { k<<<1, b>>>((T*)0); } };\n"
         calls = "void a() { dim3 b(32, 2); Bed<int>().run(b); Bed<float> f; f.run(dim3(96)); }\n"

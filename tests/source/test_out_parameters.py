@@ -55,3 +55,12 @@ def test_what_is_not_all_read_is_not_known() -> None:
     assert launch("dim3 b; pick(n, b); k<<<1, b>>>(p);", two).block.values is None
     same = "unsigned x; distribute(n, x, x); k<<<1, x>>>(p);"
     assert launch(same).block.max != (256, 1, 1)
+
+
+def test_a_template_that_is_given_its_arguments() -> None:
+    fill = "template <int N, class T = int> void fill(int n, dim3& b) { b = dim3(N, sizeof(T)); }\n"
+    found = launch("dim3 b; fill<32>(n, b); k<<<1, b>>>(p);", fill.replace(" = int", ""))
+    assert found.block.values is None
+    assert launch("dim3 b; fill<32, double>(n, b); k<<<1, b>>>(p);", fill).block.values == (
+        (32, 8, 1),
+    )
