@@ -15,11 +15,11 @@ from occlsp.source.brackets import (
     strip,
 )
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.fragment import Fragment, is_word_at, occurrences, written
+from occlsp.source.fragment import Fragment, is_word_at, occurrences, text_before, written
 from occlsp.source.heads import ATTRIBUTES, looks_like_parameters
 from occlsp.source.parameters import template_parameters
 from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
-from occlsp.source.text import IDENTIFIER, Span
+from occlsp.source.text import IDENTIFIER, Span, span_of
 
 _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|\S")
 _SPECIFIERS = frozenset(
@@ -312,28 +312,28 @@ def alias_tokens(code: bytes, start: int, end: int) -> list[int]:
     )
 
 
-def alias_match(fragment: Fragment, token: int) -> re.Match[bytes] | None:
+def alias_match(code: bytes, token: int, end: int) -> re.Match[bytes] | None:
     """The type alias whose `using` or `typedef` is at `token`: groups 1 and 2 are its name and
     what it stands for, 3 and 4 in a `typedef`."""
-    return _ALIAS.match(fragment.code, token, min(fragment.end, token + _LONGEST))
+    return _ALIAS.match(code, token, min(end, token + _LONGEST))
 
 
 def alias_of(
-    fragment: Fragment,
-    token: int,
+    code: bytes,
+    start: int,
     match: re.Match[bytes],
     scope: tuple[str, ...],
     function: int | None,
 ) -> TypeAlias:
-    """The alias that was matched."""
-    code = fragment.code
+    """The alias that was matched; its template head stands behind `start`."""
+    token = match.start()
     name, target = match.group(1, 2) if match[1] is not None else match.group(4, 3)
-    before = fragment.text_before(token)
+    before = text_before(code, start, token)
     parameters: tuple[TemplateParameter, ...] = ()
-    if before > fragment.start and code[before - 1] == 0x3E:
-        low = max(fragment.start, before - _LOOK_BACK)
+    if before > start and code[before - 1] == 0x3E:
+        low = max(start, before - _LOOK_BACK)
         for head in _TEMPLATE.finditer(code, low, before):
             if match_angle(code, head.start(1), before) == before - 1:
                 parameters = template_parameters(code, head.end(1), before - 1)
-    span = Span(token, match.end())
-    return TypeAlias(written(name), scope, written(target), parameters, span, function)
+    named = name.decode("utf-8", "replace")
+    return TypeAlias(named, scope, written(target), parameters, span_of(match.span()), function)

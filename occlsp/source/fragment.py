@@ -53,14 +53,18 @@ class Fragment:
 
     def text_before(self, offset: int) -> int:
         """The end of the last token before `offset`, or the fragment's start."""
-        position = offset
-        while position > self.start:
-            low = max(self.start, position - 256)
-            piece = self.code[low:position].rstrip()
-            if piece:
-                return low + len(piece)
-            position = low
-        return self.start
+        return text_before(self.code, self.start, offset)
+
+
+def text_before(code: bytes, start: int, offset: int) -> int:
+    """The end of the last token in `code[start:offset]`; `start` for none."""
+    while offset > start:
+        low = max(start, offset - 256)
+        piece = code[low:offset].rstrip()
+        if piece:
+            return low + len(piece)
+        offset = low
+    return start
 
 
 def written(code: bytes) -> str:

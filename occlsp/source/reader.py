@@ -300,13 +300,13 @@ class Reader:
             )
 
     def read_aliases(self, start: int, end: int) -> None:
-        around, aliases = self.around, self.facts.aliases
-        for token in declarations.alias_tokens(self.code, start, end)[:MOST_FACTS]:
-            fragment = around.fragment(token)
-            match = declarations.alias_match(fragment, token)
+        around, aliases, code = self.around, self.facts.aliases, self.code
+        for token in declarations.alias_tokens(code, start, end)[:MOST_FACTS]:
+            first, last = around.bounds(token)
+            match = declarations.alias_match(code, token, last)
             if match is not None:
                 scope, function = around.scope(token), self.function_at(token)
-                aliases.append(declarations.alias_of(fragment, token, match, scope, function))
+                aliases.append(declarations.alias_of(code, first, match, scope, function))
 
 
 def macro_made_kernels(

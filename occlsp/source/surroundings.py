@@ -37,11 +37,15 @@ class Surroundings:
     def fragment(self, offset: int) -> Fragment:
         """What lies between the checkpoints around an offset."""
         if self.last is None or not self.last.start <= offset < self.last.end:
-            checkpoints = self.scan.checkpoints
-            index = bisect_right(checkpoints, offset)
-            end = checkpoints[index] if index < len(checkpoints) else self.scan.end
-            self.last = Fragment(self.text, self.code, checkpoints[index - 1], end)
+            self.last = Fragment(self.text, self.code, *self.bounds(offset))
         return self.last
+
+    def bounds(self, offset: int) -> tuple[int, int]:
+        """The checkpoints around an offset."""
+        checkpoints = self.scan.checkpoints
+        index = bisect_right(checkpoints, offset)
+        end = checkpoints[index] if index < len(checkpoints) else self.scan.end
+        return checkpoints[index - 1], end
 
     def scope(self, offset: int) -> tuple[str, ...]:
         """The namespaces and classes around an offset."""
