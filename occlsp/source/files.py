@@ -62,6 +62,8 @@ class Files:
         self._resolver = self._new_resolver()
         self._views: dict[str, tuple[bytes, View, KernelNames]] = {}
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        self._below: dict[tuple[str, ...], tuple[tuple[int, int], tuple[str, ...]]] = {}
+        """What is reached by way of included files, in the same state as `_closures`."""
         self._including: tuple[tuple[int, int], dict[str, list[str]]] = ((-1, -1), {})
         self._kernel_files: dict[str, set[str]] = {}
         """Kernel name → the files that declare one."""
@@ -282,9 +284,20 @@ class Files:
         state = (self._graph, self._resolver.generation)
         if kept is not None and kept[0] == state:
             return kept[1]
+        targets = self.includes(path)
+        below = self._below.get(targets)
+        if below is None or below[0] != state:
+            below = self._below[targets] = (state, self._reached("", targets))
+        # Most files include just what another does, and none includes itself.
+        found = below[1] if path not in below[1] else self._reached(path, targets)
+        self._closures[path] = (state, (*found, path))
+        return self._closures[path][1]
+
+    def _reached(self, path: str, targets: Sequence[str]) -> tuple[str, ...]:
+        """All that is included by way of some files, but for one that includes them."""
         order: list[str] = []
         seen = {path}
-        stack = [(path, iter(self.includes(path)))]
+        stack = [(path, iter(targets))]
         while stack:
             current, following = stack[-1]
             for other in following:
@@ -296,9 +309,7 @@ class Files:
             else:
                 stack.pop()
                 order.append(current)
-        found = tuple(order)
-        self._closures[path] = (state, found)
-        return found
+        return tuple(order[:-1])
 
     def including(self) -> dict[str, list[str]]:
         """The files in view that include a file directly."""

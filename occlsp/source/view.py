@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
@@ -24,6 +24,8 @@ from occlsp.source.syntax import (
     RawKernel,
     TypeAlias,
 )
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -165,6 +167,26 @@ class Included:
         return self._names[table]
 
     @cached_property
+    def namespaces(self) -> frozenset[str]:
+        """Those of `using namespace` directives."""
+        return frozenset(name for index in self.indexes for name in index.namespaces)
+
+    @cached_property
+    def assigning(self) -> frozenset[str]:
+        """The macros that give what they are handed a value."""
+        return frozenset().union(*(index.assigning() for index in self.indexes))
+
+    @cached_property
+    def bases(self) -> dict[str, str]:
+        """Class → its base clause: of several classes of a name, the last one's."""
+        return _merged([index.bases for index in self.indexes])
+
+    @cached_property
+    def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
+        """Class template → its parameters: of several of a name, the last one's."""
+        return _merged([index.class_templates for index in self.indexes])
+
+    @cached_property
     def value_names(self) -> frozenset[str]:
         """The names of all macros and constants."""
         return self._declared("defines") | self._declared("constants")
@@ -237,7 +259,7 @@ class View:
         self._names = _Names(self.included, self.indexes[-1:])
         self.macros = Macros(self._names.definitions, predefined)
         self.is_workspace_kernel = workspace_kernels
-        self.namespaces = frozenset(name for index in self.indexes for name in index.namespaces)
+        self.namespaces = self.included.namespaces.union(*(i.namespaces for i in indexes[-1:]))
         self.evaluating: set[tuple[str, int]] = set()
         self.constant_values: dict[object, Any] = {}
         """What constants are, by their place and the template arguments in view there."""
@@ -261,7 +283,7 @@ class View:
     @cached_property
     def assigning(self) -> frozenset[str]:
         """The macros that give what they are handed a value."""
-        return frozenset().union(*(index.assigning() for index in self.indexes))
+        return self.included.assigning.union(*(i.assigning() for i in self.indexes[-1:]))
 
     def constants(self, name: str) -> list[tuple[str, Constant]]:
         """Constants and enumerators of this name that some branch of `#if` declares."""
@@ -286,10 +308,7 @@ class View:
     @cached_property
     def bases(self) -> dict[str, str]:
         """Class → its base clause: of several classes of a name, the last one's."""
-        found: dict[str, str] = {}
-        for index in self.indexes:
-            found.update(index.bases)
-        return found
+        return _merged([self.included.bases, *(index.bases for index in self.indexes[-1:])])
 
     def _active(self, table: str, name: str) -> list:  # type: ignore[type-arg]
         key = (f"active {table}", name)
@@ -311,14 +330,20 @@ class View:
     @cached_property
     def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
         """Class template → its parameters: of several of a name, the last one's."""
-        found: dict[str, tuple[TemplateParameter, ...]] = {}
-        for index in self.indexes:
-            found.update(index.class_templates)
-        return found
+        own = [index.class_templates for index in self.indexes[-1:]]
+        return _merged([self.included.class_templates, *own])
 
     def index_of(self, path: str) -> FileIndex | None:
         """The index of a file in view."""
         return next((index for index in self.indexes if index.path == path), None)
+
+
+def _merged(tables: Sequence[dict[str, T]]) -> dict[str, T]:
+    """All of some tables: of several of a name, the last one's."""
+    found: dict[str, T] = {}
+    for table in tables:
+        found.update(table)
+    return found
 
 
 def _pair(path: str, item: object) -> tuple[str, object]:

@@ -44,13 +44,15 @@ Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 
 _HERE_ALONE = frozenset(
     (
-        *("_views", "_closures", "_resolver", "_known"),
+        *("_views", "_closures", "_below", "_alike", "_resolver", "_known"),
         *("_outsides", "_including", "_instantiating", "_mains", "_calling_files", "_beside"),
     )
 )
 """What is not handed to another process: it is made again."""
 MAX_BORROWED = 8
 """Files whose texts are kept that were read again for another's sake."""
+MAX_ALIKE = 8
+"""Sets of included files whose declarations are kept by name."""
 MAX_CALLING = 10
 """Files that call one function: with more, what they all give is not looked for."""
 
@@ -74,6 +76,8 @@ class Workspace(Files):
         super().__init__(root, include_dirs, defines, reader, known)
         self._world = (-1, b"")
         self._outsides: dict[str, Outside] = {}
+        self._alike: dict[tuple[int, ...], Included] = {}
+        """What the last few files that were read include, by the identities of the indexes."""
         self._mains: tuple[int, Mains] = (-1, {})
         self._asking: set[str] = set()
         self._borrowed: dict[str, None] = {}
@@ -145,7 +149,7 @@ class Workspace(Files):
         indexes = [self._files[other].index for other in closure]
         included = kept[1].included if kept is not None else None
         if included is None or list(map(id, included.indexes)) != list(map(id, indexes[:-1])):
-            included = Included(indexes[:-1])
+            included = self._included(indexes[:-1])
         names = KernelNames(self._kernel_files)
         outside = self._outsides.get(path)
         if outside is None:
@@ -155,6 +159,15 @@ class Workspace(Files):
         view = View(path, indexes, self.defines, names, included, outside)
         self._views[path] = (key, view, names)
         return view
+
+    def _included(self, indexes: Sequence[FileIndex]) -> Included:
+        """What a file includes: most include just what another did."""
+        key = tuple(map(id, indexes))
+        found = self._alike.pop(key, None) or Included(indexes)
+        self._alike[key] = found
+        if len(self._alike) > MAX_ALIKE:
+            del self._alike[next(iter(self._alike))]
+        return found
 
     def _including_files(self, path: str) -> list[str]:
         """The files that include a header, where they are few."""
@@ -430,7 +443,9 @@ class Workspace(Files):
         self.__dict__.update(state)
         self._known = nothing_known
         self._views = {}
+        self._alike = {}
         self._closures = {}
+        self._below = {}
         self._including = ((-1, -1), {})
         self._outsides = {}
         self._mains = (-1, {})
