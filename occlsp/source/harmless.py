@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 
 from occlsp.source.incremental import Edit
 from occlsp.source.sentences import NO_VARIABLES
@@ -22,6 +23,8 @@ _STRUCTURE = re.compile(
     rb"template|namespace|operator|asm|\w*exit|abort|terminate|\w*assert)\b|Launch|FuncSet|Occupancy"
 )
 """What may decide how the function goes on, or what its names mean."""
+_TOLD = re.compile(rb"<<<|Launch|FuncSet")
+"""What makes a statement one whose own text is told."""
 _BLOCK = re.compile(rb"(?:^|[;{}])\s*(?:(?:if|for|while|switch|else|do|try)\b[^;{}]*)?\Z")
 """The end of a text behind which `{` begins statements, not values."""
 _ASKS = re.compile(rb"\b(?:if|while|switch|for)\b|[?#]")
@@ -70,8 +73,19 @@ class _Piece:
 
     def lines(self) -> list[bytes]:
         """What it says, line by line, however it is laid out."""
-        lines = (b" ".join(line.split()) for line in self.text.splitlines())
-        return [line for line in lines if line]
+        lines = [b" ".join(line.split()) for line in self.text.splitlines()]
+        # A directive begins a line: whether one stands in front of it is no matter of layout.
+        first = lines[:1] if b"#" in self.text else []
+        return first + [line for line in lines[len(first) :] if line]
+
+    def tells(self, edit: Edit) -> bool:
+        """Whether an edit lays out anew what is told as it is written: a launch."""
+        if _TOLD.search(self.text) is None:
+            return False
+        bounds = (self.before + 1, edit.start, edit.old_end, self.after)
+        pieces = [self.all[start:end].strip() for start, end in pairwise(bounds)]
+        front, inside, behind = map(bool, pieces)
+        return inside or (front and behind)
 
     def words(self) -> set[bytes]:
         return set(_WORD.findall(self.text))
@@ -121,7 +135,7 @@ def harmless_words(
     was = _Piece(old, old_body, edit.start, edit.old_end, ends=ends)
     now = _Piece(new, new_body, edit.start, edit.new_end, ends=ends)
     if was.lines() == now.lines():
-        return frozenset()
+        return None if was.tells(edit) else frozenset()
     names = frozenset([word.decode("latin-1") for word in was.words() | now.words()])
     changing = names - NO_VARIABLES
     if not changing.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():

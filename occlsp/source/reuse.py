@@ -57,8 +57,6 @@ NOTHING_ASKED = Asked(frozenset(), frozenset())
 
 MAX_WAITED = 50
 """Edits for which a reading is kept that found more: then what is not there is gone."""
-FEW_ANEW = 3
-"""Functions that most edits evaluate: one that evaluates more may soon be taken back."""
 K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
 
@@ -302,10 +300,15 @@ class Reuse:
         if before is not None:
             self._take(before, is_last=True)
 
-    def look_further(self) -> None:
-        """Takes in what was known before the last reading, where that found less."""
+    def readings(self) -> Iterator[Earlier]:
+        """The earlier readings, the last one first: one before it is looked at where it is come
+        to."""
+        yield from list(self.earlier)
         if self._fuller is not None:
+            known = len(self.earlier)
             self._take(self._fuller, is_last=False)
+            self._fuller = None
+            yield from self.earlier[known:]
 
     def _take(self, before: Memory, *, is_last: bool) -> None:
         changed = changed_names(before.index, self.memory.index)
@@ -324,7 +327,8 @@ class Reuse:
         kept: Memory | None = None
         for one in self.earlier:
             before = one.before
-            is_lost = self.anew > FEW_ANEW if one.is_last else bool(one.affected)
+            # What an edit has evaluated anew is as it was once the edit is taken back.
+            is_lost = self.anew > 0 if one.is_last else bool(one.affected)
             if before.waited < MAX_WAITED and (before.found > self.memory.found or is_lost):
                 kept = before if kept is None or before.found >= kept.found else kept
         if kept is not None:

@@ -25,10 +25,21 @@ _NEVER = frozenset(("__shared__", "main"))
 
 
 def moved_facts(path: str, syntax: FileSyntax, view: View, reuse: Reuse) -> LocalFacts | None:
-    """The facts of a file after an edit that touched none of them; None where it may have."""
-    earlier = reuse.earlier[0] if reuse.earlier and reuse.earlier[0].is_last else None
-    told = earlier.before.told if earlier is not None else None
-    if earlier is None or told is None or told.asks_callers or earlier.affected:
+    """The facts of a file after an edit that touched none of them, or that took back the one before
+    it; None where it may have."""
+    for earlier in reuse.readings():
+        found = _moved(earlier, path, syntax, view, reuse)
+        if found is not None:
+            earlier.before.waited = 0
+            return found
+    return None
+
+
+def _moved(
+    earlier: Earlier, path: str, syntax: FileSyntax, view: View, reuse: Reuse
+) -> LocalFacts | None:
+    told = earlier.before.told
+    if told is None or told.asks_callers or earlier.affected:
         return None
     old = earlier.before.syntax
     if any(len(getattr(old, name)) != len(getattr(syntax, name)) for name in _LISTS):

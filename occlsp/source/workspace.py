@@ -244,7 +244,7 @@ class Workspace(Files):
         self, path: str, syntax: FileSyntax, view: View, reuse: Reuse
     ) -> Pieces[LocalFacts]:
         names = self._views[path][2]
-        reuse.look_further()
+        list(reuse.readings())
         callers = Callers(self._calling, reuse, mains=self._calls_of_mains())
         if self._beside is not None:
             self._beside.begin(path)

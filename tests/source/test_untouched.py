@@ -107,6 +107,19 @@ def test_an_edit_that_may_tell_something_is_read(keyboard: Keyboard, old: str, n
     keyboard.type(text)
 
 
+def test_a_launch_is_told_as_it_is_laid_out(keyboard: Keyboard) -> None:
+    wide = FILE.replace("BLOCK>>>(p)", "BLOCK>>>(p +\n      1)")
+    keyboard.type(wide)
+    keyboard.type(wide.replace("\n      1", "\n  1"))
+
+
+def test_a_directive_begins_a_line(keyboard: Keyboard) -> None:
+    text = FILE.replace("  inner(p, 64);", "#if 1\n  inner(p, 64);\n#else\n  inner(p, 32);\n#endif")
+    keyboard.type(text)
+    keyboard.type(text.replace("64);\n#else", "64);#else"))
+    keyboard.type(text)
+
+
 def test_comments_around_a_launch_do_not_move_it_twice(keyboard: Keyboard) -> None:
     first = FILE.replace("  kN<64>", "  // before\n  kN<64>")
     assert keyboard.type(first)
