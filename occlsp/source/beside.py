@@ -86,22 +86,29 @@ class Beside:
         found = [unit for unit, text in texts.items() if unit != path and word.search(text)]
         if any(len(texts[unit]) > MAX_UNIT for unit in found):
             return None
-        if self._workspace is None:
-            self._workspace = self._make(self)
-        reached = {one for unit in found for one in self._workspace.reach(unit)}
+        workspace = self._workspace = self._workspace or self._make(self)
+        reached = {one for unit in found for one in workspace.reach(unit)}
         self._look_at(sorted(reached))
         shared = frozenset().union(*map(self._externs_of, reached.union(units)))
         folder = os.path.dirname(path)  # noqa: PTH120
         if self._externs.setdefault(folder, shared) != shared:
-            self._workspace = self._make(self)
+            workspace = self._workspace = self._make(self)
             self._externs = {folder: shared}
             self._forget()
-        for unit in found:
-            self._workspace.reach(unit)
-            self._workspace.know_unchanged(unit, shared)
+            for unit in found:
+                workspace.reach(unit)
+        workspace.shared |= shared
         state = blake2b(" ".join(sorted(shared)).encode(), digest_size=16).digest()
-        calling = map(self._workspace.caller, found)
-        return [one._replace(key=one.key + state) for one in calling]
+        return [one._replace(key=one.key + state) for one in map(workspace.caller, found)]
+
+    def externs(self, path: str, included: Sequence[str]) -> frozenset[str]:
+        """The variables that a unit may share with others in its folder, as far as they say it, or
+        the headers there that it includes."""
+        folder = os.path.dirname(path)  # noqa: PTH120
+        units = self._listed(folder)
+        others = {one for one in included if os.path.dirname(one) == folder}.union(units)  # noqa: PTH120
+        self._look_at(sorted(others - {path}))
+        return frozenset().union(*map(self._externs_of, others - {path}))
 
     def _externs_of(self, path: str) -> frozenset[str]:
         """The variables of other units that a file declares."""
@@ -114,15 +121,20 @@ class Beside:
     def _program(self, folder: str) -> Sequence[str]:
         """The units of a folder that holds a program; none of another."""
         if folder not in self._programs:
-            units = [os.path.join(folder, name) for name in _units(folder)]  # noqa: PTH118
-            if len(units) > MAX_UNITS:
-                units = []
-            self._look_at([folder, *(unit for unit in units if unit != self._asking)])
+            units = self._listed(folder)
             is_program = any(map(self._has_main, units))
             self._programs[folder] = units if is_program else ()
             if is_program and self._workspace and self._workspace.refresh(self.digest):
                 self._forget()
         return self._programs[folder]
+
+    def _listed(self, folder: str) -> list[str]:
+        """The units of a folder; none where they are many."""
+        units = [os.path.join(folder, name) for name in _units(folder)]  # noqa: PTH118
+        if len(units) > MAX_UNITS:
+            units = []
+        self._look_at([folder, *(unit for unit in units if unit != self._asking)])
+        return units
 
     def _has_main(self, unit: str) -> bool:
         digest = self.digest(unit)

@@ -104,8 +104,14 @@ class StaticScope:
         return None
 
     def outside(self, name: str) -> Abstract | None:
-        """What a name that is not in view means to the files that include this one."""
-        found: Abstract | None = None if name in self.template else self.view.outside(name)
+        """What a name means that is none of a constant in view: a variable that nothing changes, or
+        what it means to the files that include this one."""
+        if name in self.template:
+            return None
+        variable = self.view.variables(name)
+        if variable is not None:
+            return self.constant_value(self.view.path, variable, None)
+        found: Abstract | None = self.view.outside(name)
         return found
 
     def joined(

@@ -137,6 +137,8 @@ class Memory:
     syntax: FileSyntax
     index: FileIndex
     declared: Declared
+    variables: dict[str, tuple[object, ...] | None] = field(default_factory=dict)
+    """Names of which was asked whether they are variables that nothing changes."""
     kernel_names: dict[str, bool] = field(default_factory=dict)
     """Names that were asked for, and whether they were kernels of the workspace."""
     kernels: dict[Span, list[KeptKernel]] = field(default_factory=dict)
@@ -296,6 +298,7 @@ class Reuse:
         self.anew = 0
         """Functions that were evaluated."""
         self._is_kernel = is_kernel
+        self._variables = view.variables
         self._fuller = before and before.fuller
         if before is not None:
             self._take(before, is_last=True)
@@ -319,6 +322,11 @@ class Reuse:
                 changed.add(name)
             else:
                 self.memory.kernel_names[name] = answer
+        for name, said in before.variables.items():
+            if self._variables.says(name) != said:
+                changed.add(name)
+            else:
+                self.memory.variables[name] = said
         earlier = Earlier(self.path, before, self.memory, changed, self.launching, is_last=is_last)
         self.earlier.append(earlier)
 

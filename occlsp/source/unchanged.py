@@ -2,12 +2,15 @@
 
 dim3 blockSize(16, 16);
 void draw() { run(blockSize); }
+
+Only where nobody else can change them: they are internal to a unit, or it holds a program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from weakref import ref
 
 from occlsp.source.brackets import split
 from occlsp.source.effects import changes
@@ -25,25 +28,101 @@ _DECLARED = re.compile(
     re.M,
 )
 _BOUND = re.compile(rb"[;{}]")
+_BRACE = re.compile(rb"[{}]")
+_NAMESPACE = re.compile(rb"\b(?:namespace(?:\s+[\w:]+)?|extern)\s*\Z")
 _LONGEST = 4000
 """Bytes of a statement that is looked at."""
 
+Said = tuple[object, ...] | None
+"""What a declaration says, without where it stands; None where there is none that counts."""
 
-def unchanged(syntax: FileSyntax, view: View) -> Iterator[Constant]:
-    """The variables at namespace scope that nothing in the file changes."""
-    for match in _DECLARED.finditer(syntax.code):
-        value = next(Span(*match.span(i)) for i in (3, 4, 5) if match[i] is not None)
-        name = match[2].decode()
-        if syntax.function_at(match.start()) is not None or _changes(syntax, view, name):
-            continue
-        yield Constant(
-            name,
-            (),
-            " ".join(match[1].decode().split()),
-            Expr(syntax.code[slice(*value)].decode("latin-1"), value),
-            is_constexpr=False,
-            conditions=syntax.conditions_at(match.start()),
-        )
+
+class Variables:
+    """The variables of one unit that nothing changes, and which were asked for."""
+
+    def __init__(
+        self,
+        view: View,
+        syntax: Callable[[], FileSyntax | None],
+        is_shared: Callable[[str], bool],
+        is_program: bool,
+    ) -> None:
+        """`is_program`: the unit is part of one, all of which is in view."""
+        self._view = ref(view)  # it holds this: a cycle would keep it until garbage is looked for
+        self._syntax = syntax
+        self._is_shared = is_shared
+        self._is_program = is_program
+        self._declared: dict[str, re.Match[bytes]] | None = None
+        self._found: dict[str, Constant | None] = {}
+
+    @property
+    def answers(self) -> dict[str, Said]:
+        """What was answered."""
+        return {name: _said(found) for name, found in self._found.items()}
+
+    def says(self, name: str) -> Said:
+        """What the declaration of a variable says now."""
+        return _said(self(name))
+
+    def __call__(self, name: str) -> Constant | None:
+        """The variable of this name, if nothing changes it."""
+        if name not in self._found:
+            syntax = self._syntax()
+            declared = self._declarations(syntax).get(name) if syntax is not None else None
+            self._found[name] = None
+            view = self._view()
+            if view and syntax and declared and self._is_own(syntax, declared):
+                self._found[name] = _constant(syntax, view, declared)
+        return self._found[name]
+
+    def _declarations(self, syntax: FileSyntax) -> dict[str, re.Match[bytes]]:
+        """The declarations by name, of members of classes too."""
+        if self._declared is None:
+            self._declared = {}
+            for match in _DECLARED.finditer(syntax.code):
+                if syntax.function_at(match.start()) is None:
+                    self._declared.setdefault(match[2].decode(), match)
+        return self._declared
+
+    def _is_own(self, syntax: FileSyntax, declared: re.Match[bytes]) -> bool:
+        """Whether no other file can change a variable."""
+        if b"static" in declared[0]:
+            return True
+        is_program = self._is_program or any(one.name == "main" for one in syntax.functions)
+        return is_program and not self._is_shared(declared[2].decode())
+
+
+def _said(found: Constant | None) -> Said:
+    if found is None or found.value is None:
+        return None
+    return found.type, found.value.text, *(condition.text for condition in found.conditions)
+
+
+def _constant(syntax: FileSyntax, view: View, match: re.Match[bytes]) -> Constant | None:
+    """The variable that is declared there; None where it is a member of a class, or changes."""
+    name = match[2].decode()
+    if not _is_in_namespace(syntax.code, match.start()) or _changes(syntax, view, name):
+        return None
+    value = next(Span(*match.span(i)) for i in (3, 4, 5) if match[i] is not None)
+    return Constant(
+        name,
+        (),
+        " ".join(match[1].decode().split()),
+        Expr(syntax.code[slice(*value)].decode("latin-1"), value),
+        is_constexpr=False,
+        conditions=syntax.conditions_at(match.start()),
+    )
+
+
+def _is_in_namespace(code: bytes, offset: int) -> bool:
+    """Whether no braces are open at an offset but those of namespaces."""
+    opened: list[int] = []
+    for brace in _BRACE.finditer(code, 0, offset):
+        if brace.group() == b"{":
+            opened.append(brace.start())
+        elif opened:
+            opened.pop()
+    return all(_NAMESPACE.search(code, max(0, at - 200), at) for at in opened)
 
 
 def _changes(syntax: FileSyntax, view: View, name: str) -> bool:

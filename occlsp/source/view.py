@@ -231,10 +231,31 @@ class Asked(Protocol):
         """The value of a member of a class."""
 
 
+class Asking(Protocol):
+    """A file's variables that nothing changes, as they are asked for."""
+
+    def __call__(self, name: str) -> Constant | None:
+        """The one of this name."""
+
+    def says(self, name: str) -> tuple[object, ...] | None:
+        """What its declaration says."""
+
+    @property
+    def answers(self) -> dict[str, tuple[object, ...] | None]:
+        """What was answered."""
+
+
 class Nobody:
-    """For a file that no other includes."""
+    """For a file that no other includes, or whose variables are not looked for."""
+
+    answers: dict[str, tuple[object, ...] | None]
+
+    def __init__(self) -> None:
+        self.answers = {}
 
     def __call__(self, name: str) -> None: ...
+
+    def says(self, name: str) -> None: ...
 
     def member(self, name: str) -> None: ...
 
@@ -253,6 +274,7 @@ class View:
     ) -> None:
         self.path = path
         self.outside = outside or Nobody()
+        self.variables: Asking = Nobody()
         """What a name that is not in view means to the files that include this one."""
         self.indexes = tuple(indexes)
         self.included = included or Included(self.indexes[:-1])

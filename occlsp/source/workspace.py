@@ -9,7 +9,6 @@ that are not open are dropped once they are read: what stays is small.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -35,7 +34,7 @@ from occlsp.source.pieces import Pieces, finished
 from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.syntax import FileSyntax, RawKernel
-from occlsp.source.unchanged import unchanged
+from occlsp.source.unchanged import Variables
 from occlsp.source.untouched import moved_facts
 from occlsp.source.view import FileIndex, Included, View
 
@@ -84,8 +83,9 @@ class Workspace(Files):
         """Files whose texts were read again for another's sake, the last one last."""
         self._instantiating: dict[str, tuple[LocalFacts, Instantiating]] = {}
         self._beside = self._new_beside()
-        self._unchanging: dict[str, FileIndex] = {}
-        """Units of which the variables are known that nothing changes."""
+        self.shared: frozenset[str] = frozenset()
+        """Variables that units share, in a workspace for what stands beside others."""
+        self._is_apart = False
 
     def _new_beside(self) -> Beside | None:
         if self._reader is None:
@@ -97,6 +97,7 @@ class Workspace(Files):
         """A workspace for what stands beside the files of this one."""
         apart = Workspace(self.root, self.include_dirs, self.defines, beside.read, beside.known)
         apart._resolver = self._resolver
+        apart._is_apart = True
         return apart
 
     def entry(self, path: str, *, evaluate: bool = True) -> Entry:
@@ -158,7 +159,14 @@ class Workspace(Files):
             self._outsides[path] = outside
         view = View(path, indexes, self.defines, names, included, outside)
         self._views[path] = (key, view, names)
+        self._look_for_variables(path, view)
         return view
+
+    def _look_for_variables(self, path: str, view: View) -> None:
+        """Has a unit's variables looked for anew: others may share them now, or no more."""
+        if path.endswith(UNITS):
+            syntax, is_shared = partial(self._syntax_of, path), partial(self._is_shared, path)
+            view.variables = Variables(view, syntax, is_shared, self._is_apart)
 
     def _included(self, indexes: Sequence[FileIndex]) -> Included:
         """What a file includes: most include just what another did."""
@@ -168,6 +176,12 @@ class Workspace(Files):
         if len(self._alike) > MAX_ALIKE:
             del self._alike[next(iter(self._alike))]
         return found
+
+    def _is_shared(self, path: str, name: str) -> bool:
+        """Whether a unit may share a variable with others."""
+        if self._is_apart or self._beside is None:
+            return name in self.shared
+        return name in self._beside.externs(path, self.closure(path))
 
     def _including_files(self, path: str) -> list[str]:
         """The files that include a header, where they are few."""
@@ -224,8 +238,11 @@ class Workspace(Files):
             return None
         version = self._version
         view = self._view(path)
+        self._look_for_variables(path, view)
         names = self._views[path][2]
         environment = self._environment(path) + self._around(path)
+        if self._beside is not None:
+            self._beside.begin(path)
         before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
         local = None
@@ -247,12 +264,12 @@ class Workspace(Files):
         list(reuse.readings())
         callers = Callers(self._calling, reuse, mains=self._calls_of_mains())
         if self._beside is not None:
-            self._beside.begin(path)
             callers.beside = self._beside.calling
         local = yield from local_facts(path, syntax, view, callers, reuse)
         if self._beside is not None:
             local.beside = self._beside.looked_at()
         reuse.memory.kernel_names.update(names.answers)
+        reuse.memory.variables.update(view.variables.answers)
         local.kernel_names = dict(names.answers)
         local.asks_callers |= self._outsides[path].is_asked
         if reuse.keeps:
@@ -307,19 +324,6 @@ class Workspace(Files):
             self._give_back()
         return self.closure(path) if path in self._files else ()
 
-    def know_unchanged(self, path: str, shared: AbstractSet[str]) -> None:
-        """Takes a unit's variables that nothing changes for constants of it, but those that are
-        `shared` with others."""
-        file = self._files[path]
-        syntax = self._syntax(path, file)
-        if syntax is None or self._unchanging.get(path) is file.index:
-            return
-        self._unchanging[path] = file.index
-        for constant in unchanged(syntax, self._view(path)):
-            if constant.name not in shared:
-                file.index.constants.setdefault(constant.name, []).append(constant)
-        self._views.pop(path)
-
     def caller(self, path: str) -> Elsewhere:
         """A file in view as one that may call functions of others."""
         return Elsewhere(path, self._key(path), partial(self._origin, path))
@@ -338,10 +342,13 @@ class Workspace(Files):
             if other in self._files:
                 self._slim(other, self._files[other])
 
-    def _origin(self, path: str) -> Origin | None:
+    def _syntax_of(self, path: str) -> FileSyntax | None:
         if self._files[path].syntax is None:
             self._borrowed[path] = None
-        syntax = self._syntax(path, self._files[path])
+        return self._syntax(path, self._files[path])
+
+    def _origin(self, path: str) -> Origin | None:
+        syntax = self._syntax_of(path)
         return None if syntax is None else Origin(path, syntax, self._view(path))
 
     def facts(self, path: str) -> FileFacts:

@@ -151,3 +151,16 @@ int main() { run(block); }
         assert blocks(workspace, path) == [(16, 16)]
         workspace.update(str(path), b"extern dim3 block;\n" + KERNELS.encode())
         assert blocks(workspace, path) is None
+
+    def test_one_of_a_unit_with_a_main_of_its_own(self, tmp_path: Path) -> None:
+        own = "__global__ void k(int*) {}\nint n = 64;\nint main() { k<<<1, n>>>(nullptr); }\n"
+        path = written(tmp_path, kernels_cu=own)
+        workspace = opened(path)
+        assert blocks(workspace, path) == [(64, 1)]
+        other = tmp_path / "other.cpp"
+        other.write_text("extern int n;\nvoid set(int m) { n = m; }\n")
+        assert blocks(workspace, path) is None
+        other.unlink()
+        assert blocks(workspace, path) == [(64, 1)]
+        workspace.update(str(path), own.replace("64", "96").encode())
+        assert blocks(workspace, path) == [(96, 1)]
