@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 
+from occlsp.source.bodies import MOST_BODY
 from occlsp.source.fragment import written
 from occlsp.source.pieces import Pieces, finished
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
@@ -150,6 +151,8 @@ def words_that_count(
     words = set(_WORD.findall(text[function.span.start : start].decode("latin-1")))
     words.update(_WORD.findall(str(head)))
     words.discard(function.name)
+    if end - start > MOST_BODY:
+        return frozenset(words | words_in(text, function.body))
     for inside, counts in _statements(text[start:end]):
         if counts or not deciding.isdisjoint(inside):
             words.update(inside)

@@ -8,6 +8,9 @@ from occlsp.source.macros import Macros, Place
 from occlsp.source.statements import ELSE, END, IF
 from occlsp.source.text import Span
 
+MOST_BODY = 128_000
+"""Characters of a body that is read: one that is longer is a function that is not closed yet, with
+all that follows."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\[ \t]*\r?\n|\\.)*)", re.M)
 
 
@@ -21,7 +24,7 @@ def between_braces(masked: bytes, body: Span) -> str:
 
 def readable(text: str, path: str, base: int, macros: Macros) -> str:
     """`text` with directives and inactive branches blanked, line ends and offsets kept."""
-    if "#" not in text:
+    if "#" not in text or len(text) > MOST_BODY:
         return text
     result = list(text)
     stack: list[_Branches] = []

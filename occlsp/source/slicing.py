@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from occlsp.source import statements as st
+from occlsp.source.bodies import MOST_BODY
 from occlsp.source.effects import Change, changes
 from occlsp.source.lexer import tokenize
 from occlsp.source.relevance import Relevance, last_that_counts
@@ -137,12 +138,14 @@ def plan(
     """What is followed for some names at some places, or behind all of a body (`is_whole`). Most
     bodies are asked for what decides it, and then followed once or twice."""
     until = len(text)
+    if until > MOST_BODY:
+        return _unreadable(text, names, assigning)
     if events and not is_whole:
         until = last_that_counts(text, events[-1])
         if until < len(text) and st.is_whole(text, until):
             text = text[:until]  # what is behind is not even looked at
     if st.is_unbalanced(text):
-        return Plan(text, Slice("", (), names, (), assigning, 0), None)
+        return _unreadable(text, names, assigning)
     found = Slice(text, events, names, parameters, assigning, until)
     try:
         statements = st.read(text)
@@ -151,6 +154,10 @@ def plan(
     except (st.Unreadable, RecursionError):
         return Plan(text, found, None)
     return Plan(text, found, statements)
+
+
+def _unreadable(text: str, names: frozenset[str], assigning: frozenset[str]) -> Plan:
+    return Plan(text, Slice("", (), names, (), assigning, 0), None)
 
 
 def _any_between(places: Sequence[int], start: int, end: int) -> bool:

@@ -130,3 +130,19 @@ def test_a_function_that_is_not_closed_yet_is_not_followed(keyboard: Keyboard) -
     text = FILE.replace("int one = 1;", "int one = 1; if (one) {")
     keyboard.type(text)
     keyboard.type(text.replace("(one) {", "(one) { }"))
+
+
+def test_a_brace_that_makes_one_function_of_all_that_follows(keyboard: Keyboard) -> None:
+    """Nobody writes a body that long: it is not followed, and nothing is known of its locals."""
+    lines = "".join(f"void f{n}(int* p) {{ int t = {n}; kA<<<1, t>>>(p); }}\n" for n in range(2500))
+    text = FILE + "void first(int* p) {\n  int t = 32;\n  kA<<<1, t>>>(p);\n}\n" + lines
+    path = "/b.cu"
+    keyboard.workspace.update(path, text.encode())
+    known = keyboard.workspace.facts(path).launches
+    assert known[-1].block.value == (2499, 1, 1)
+    keyboard.workspace.update(path, text.replace("32;\n", "32; {\n", 1).encode())
+    open_ = keyboard.workspace.facts(path).launches
+    assert len(open_) == len(known)
+    assert open_[-1].block.why == "the function's structure could not be read"
+    keyboard.workspace.update(path, text.encode())
+    assert keyboard.workspace.facts(path).launches == known
