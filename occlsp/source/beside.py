@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from occlsp.source.callers import UNITS, Elsewhere
 
@@ -27,12 +27,16 @@ MAX_UNITS = 32
 """Units of one folder: with more, it is a library's."""
 MAX_UNIT = 1 << 20
 """Bytes of a unit that is parsed for the calls in it."""
+MAX_KEPT = 4_096
+"""What is kept of contents that were looked at."""
 _MAIN = re.compile(rb"\bint\s+main\s*\(")
 _EXTERN = re.compile(rb"\bextern\b[^;{}()\"]*?(\w+)\s*(?:\[[^\];]*\]\s*)?;")
 """A variable that another unit defines."""
 
-Seen = tuple[tuple[str, bytes], ...]
-"""Files and folders that were looked at, with digests of what was there."""
+Seen = tuple[tuple[str, str, object], ...]
+"""What was seen: of which file or folder, what (a name, where it was looked whether the file names
+it), and how that was."""
+_TEXT, _MAIN_IN, _EXTERNS = "the text", "a main", "its externs"
 
 
 class Beside:
@@ -58,39 +62,56 @@ class Beside:
         """The variables that the units of a folder share, as far as they were asked."""
         self._declared: dict[bytes, frozenset[str]] = {}
         """Those that a file with this content declares, which are another's."""
-        self._mains: dict[bytes, bool] = {}
-        """Whether a unit with this content has a `main`."""
         self._programs: dict[str, Sequence[str]] = {}
-        self._looked_at: dict[str, bytes] = {}
-        self._asking = ""
+        self._naming: dict[tuple[bytes, str], bool] = {}
+        """Whether a file with this content names something."""
+        self._looked_at: dict[tuple[str, str], object] = {}
 
-    def begin(self, path: str) -> None:
-        """Begins to take down what is looked at for a file, all of which may have changed."""
-        self._asking, self._looked_at, self._programs = path, {}, {}
+    def begin(self) -> None:
+        """Begins to take down what is looked at, all of which may have changed."""
+        self._looked_at, self._programs = {}, {}
+        for kept in (self._naming, self._declared):
+            if len(kept) > MAX_KEPT:
+                kept.clear()  # each edit of an open file makes another content
 
     def looked_at(self) -> Seen:
         """All that was looked at since `begin`."""
-        return tuple(sorted(self._looked_at.items()))
+        return tuple([(*key, how) for key, how in self._looked_at.items()])
 
     def is_same(self, seen: Seen) -> bool:
         """Whether all that was looked at is as it was."""
-        return all(self.digest(path) == digest for path, digest in seen)
+        return all(self._now(path, what) == how for path, what, how in seen)
+
+    def _look_at(self, path: str, what: str) -> Any:
+        how = self._looked_at[path, what] = self._now(path, what)
+        return how
+
+    def _now(self, path: str, what: str) -> object:
+        digest = self.digest(path)
+        if what == _TEXT:
+            return digest
+        if what == _EXTERNS:
+            if digest not in self._declared:
+                found = _EXTERN.findall(self.read(path) or b"")
+                self._declared[digest] = frozenset(one.decode() for one in found)
+            return self._declared[digest]
+        if (digest, what) not in self._naming:
+            word = _MAIN if what == _MAIN_IN else re.compile(rb"\b%b\b" % what.encode())
+            self._naming[digest, what] = word.search(self.read(path) or b"") is not None
+        return self._naming[digest, what]
 
     def calling(self, path: str, name: str) -> list[Elsewhere] | None:
         """The units beside a file that may call a function; None where they are no program."""
-        units = self._program(os.path.dirname(path))  # noqa: PTH120
-        if not units:
-            return None
-        word = re.compile(rb"\b%b\b" % name.encode())
-        texts = {unit: self.read(unit) or b"" for unit in units}
-        found = [unit for unit, text in texts.items() if unit != path and word.search(text)]
-        if any(len(texts[unit]) > MAX_UNIT for unit in found):
+        folder = os.path.dirname(path)  # noqa: PTH120
+        units = self._program(folder)
+        found = [unit for unit in units if unit != path and self._look_at(unit, name)]
+        if not units or any(len(self.read(unit) or b"") > MAX_UNIT for unit in found):
             return None
         workspace = self._workspace = self._workspace or self._make(self)
         reached = {one for unit in found for one in workspace.reach(unit)}
-        self._look_at(sorted(reached))
-        shared = frozenset().union(*map(self._externs_of, reached.union(units)))
-        folder = os.path.dirname(path)  # noqa: PTH120
+        for one in reached:
+            self._look_at(one, _TEXT)
+        shared = self._shared(reached.union(units))
         if self._externs.setdefault(folder, shared) != shared:
             workspace = self._workspace = self._make(self)
             self._externs = {folder: shared}
@@ -105,24 +126,18 @@ class Beside:
         """The variables that a unit may share with others in its folder, as far as they say it, or
         the headers there that it includes."""
         folder = os.path.dirname(path)  # noqa: PTH120
-        units = self._listed(folder)
-        others = {one for one in included if os.path.dirname(one) == folder}.union(units)  # noqa: PTH120
-        self._look_at(sorted(others - {path}))
-        return frozenset().union(*map(self._externs_of, others - {path}))
+        headers = {one for one in included if os.path.dirname(one) == folder}  # noqa: PTH120
+        return self._shared(headers.union(self._listed(folder)) - {path})
 
-    def _externs_of(self, path: str) -> frozenset[str]:
-        """The variables of other units that a file declares."""
-        digest = self.digest(path)
-        if digest not in self._declared:
-            found = _EXTERN.findall(self.read(path) or b"")
-            self._declared[digest] = frozenset(one.decode() for one in found)
-        return self._declared[digest]
+    def _shared(self, files: Iterable[str]) -> frozenset[str]:
+        """The variables of others that files declare."""
+        return frozenset().union(*(self._look_at(path, _EXTERNS) for path in files))
 
     def _program(self, folder: str) -> Sequence[str]:
         """The units of a folder that holds a program; none of another."""
         if folder not in self._programs:
             units = self._listed(folder)
-            is_program = any(map(self._has_main, units))
+            is_program = any(self._look_at(unit, _MAIN_IN) for unit in units)
             self._programs[folder] = units if is_program else ()
             if is_program and self._workspace and self._workspace.refresh(self.digest):
                 self._forget()
@@ -130,20 +145,9 @@ class Beside:
 
     def _listed(self, folder: str) -> list[str]:
         """The units of a folder; none where they are many."""
+        self._look_at(folder, _TEXT)
         units = [os.path.join(folder, name) for name in _units(folder)]  # noqa: PTH118
-        if len(units) > MAX_UNITS:
-            units = []
-        self._look_at([folder, *(unit for unit in units if unit != self._asking)])
-        return units
-
-    def _has_main(self, unit: str) -> bool:
-        digest = self.digest(unit)
-        if digest not in self._mains:
-            self._mains[digest] = _MAIN.search(self.read(unit) or b"") is not None
-        return self._mains[digest]
-
-    def _look_at(self, paths: Sequence[str]) -> None:
-        self._looked_at.update((path, self.digest(path)) for path in paths)
+        return units if len(units) <= MAX_UNITS else []
 
     def read(self, path: str) -> bytes | None:
         """A file's text."""

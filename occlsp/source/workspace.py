@@ -242,7 +242,7 @@ class Workspace(Files):
         names = self._views[path][2]
         environment = self._environment(path) + self._around(path)
         if self._beside is not None:
-            self._beside.begin(path)
+            self._beside.begin()
         before = self.remembered(path, environment)
         reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
         local = None

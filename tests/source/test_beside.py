@@ -76,6 +76,21 @@ def test_what_changes_on_the_disk_is_seen(tmp_path: Path) -> None:
     assert blocks(workspace, path) == [(128, 4)]
 
 
+def test_an_edit_of_a_unit_beside_that_says_nothing_of_it_leaves_all_as_it_is(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, main_cpp=MAIN, other_cu="void other() {}\n")
+    workspace = opened(path)
+    other = str(tmp_path / "other.cu")
+    workspace.update(other, b"void other() {}\n")
+    assert blocks(workspace, path) == [(64, 2)]
+    local = workspace.local(str(path))
+    workspace.update(other, b"void other() { int n; }\n")
+    assert workspace.local(str(path)) is local
+    workspace.update(other, b"void run(dim3);\nvoid other() { run(dim3(256)); }\n")
+    assert blocks(workspace, path) == [(64, 2), (256, 1)]
+
+
 def test_what_is_open_is_seen_as_it_is_there(tmp_path: Path) -> None:
     path = written(tmp_path, main_cpp=MAIN)
     workspace = opened(path)
