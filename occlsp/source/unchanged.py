@@ -9,7 +9,8 @@ Only where nobody else can change them: they are internal to a unit, or it holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from weakref import ref
 
 from occlsp.source.brackets import split
@@ -79,9 +80,12 @@ class Variables:
         """The declarations by name, of members of classes too."""
         if self._declared is None:
             self._declared = {}
-            for match in _DECLARED.finditer(syntax.code):
-                if syntax.function_at(match.start()) is None:
-                    self._declared.setdefault(match[2].decode(), match)
+            code = syntax.code
+            for start, end in _between_functions(syntax):
+                for name, place in _declared_in(code[start:end]):
+                    match = _DECLARED.match(code, start + place)
+                    if match is not None:
+                        self._declared.setdefault(name, match)
         return self._declared
 
     def _is_own(self, syntax: FileSyntax, declared: re.Match[bytes]) -> bool:
@@ -90,6 +94,22 @@ class Variables:
             return True
         is_program = self._is_program or any(one.name == "main" for one in syntax.functions)
         return is_program and not self._is_shared(declared[2].decode())
+
+
+def _between_functions(syntax: FileSyntax) -> Iterator[tuple[int, int]]:
+    """The pieces of a file that are in no function: little of most files."""
+    last = 0
+    for function in syntax.functions:
+        if function.span.start > last:
+            yield last, function.span.start
+        last = max(last, function.span.end)
+    yield last, len(syntax.code)
+
+
+@lru_cache(maxsize=4096)  # an edit leaves most pieces alone
+def _declared_in(piece: bytes) -> tuple[tuple[str, int], ...]:
+    found = _DECLARED.finditer(piece)
+    return tuple([(match[2].decode(), match.start()) for match in found])
 
 
 def _said(found: Constant | None) -> Said:
