@@ -52,7 +52,7 @@ def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
     text = syntax.text[kernel.span.start : kernel.span.end]
     code = syntax.masked[kernel.span.start : kernel.span.end]
     digest.update(tokens_of(text, code))
-    names = {word.decode("latin-1") for word in set(code.translate(_WORDS).split())}
+    names = set(code.translate(_WORDS).decode("latin-1").split())
     seen: set[str] = set()
     for name in sorted(view.values_among(names)):
         _add(digest, name, view, seen)

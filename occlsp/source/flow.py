@@ -75,7 +75,7 @@ class Interpreter(Variables):
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
-        self.parted = {root_of(key) for key in self.state.variables if root_of(key) != key}
+        self.parted = {root_of(key) for key in self.state.variables if not key.isidentifier()}
         self.text, self.slice, found = plan(
             self.text,
             tuple(self.events),

@@ -447,7 +447,7 @@ class Variables:
 
 def root_of(key: str) -> str:
     """The variable that a key stands for a part of."""
-    return key.split(".", 1)[0].split("[", 1)[0]
+    return key if key.isidentifier() else key.split(".", 1)[0].split("[", 1)[0]
 
 
 _ZERO = Number(types.integer("int"), (0,), 0, 0)
