@@ -27,6 +27,9 @@ AHEAD = 2
 STARTED_FOR = {"fork": CHUNK, "spawn": 64}
 """Items for which it pays to start one child more."""
 STOP_SECONDS = 2.0
+MADE = 50_000
+"""Objects that are made before it is looked for garbage: facts are kept, and hardly any hold a
+cycle."""
 
 
 def cores() -> int:
@@ -73,6 +76,8 @@ class Crew(Generic[T, R]):
         suspects: list[int] = []
         members: list[_Member] = []
         gc.freeze()  # what the children share stays as it is
+        before = gc.get_threshold()
+        gc.set_threshold(MADE, *before[1:])
         try:
             for _ in range(children):
                 members.append(_Member(self, items, members))
@@ -94,6 +99,7 @@ class Crew(Generic[T, R]):
                     yield from found
         finally:
             gc.unfreeze()
+            gc.set_threshold(*before)
             for member in members:
                 member.end()
 
