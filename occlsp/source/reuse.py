@@ -137,10 +137,10 @@ class Memory:
     syntax: FileSyntax
     index: FileIndex
     declared: Declared
-    variables: dict[str, tuple[object, ...] | None] = field(default_factory=dict)
-    """Names of which was asked whether they are variables that nothing changes."""
     kernel_names: dict[str, bool] = field(default_factory=dict)
     """Names that were asked for, and whether they were kernels of the workspace."""
+    variables: dict[str, tuple[object, ...] | None] = field(default_factory=dict)
+    """Names of which was asked whether they are variables that nothing changes."""
     kernels: dict[Span, list[KeptKernel]] = field(default_factory=dict)
     functions: dict[Span, list[KeptFunction]] = field(default_factory=dict)
     calls: dict[Span, list[KeptCalls]] = field(default_factory=dict)
@@ -175,8 +175,9 @@ class Memory:
 
     def packed(self) -> bytes:
         """What was found, for another process that has read the same text."""
-        found = (self.kernel_names, self.kernels, self.functions, self.calls, self.elsewhere)
-        return pickle.dumps((self.environment, *found))
+        names = (self.kernel_names, self.variables)
+        found = (self.kernels, self.functions, self.calls, self.elsewhere)
+        return pickle.dumps((self.environment, *names, *found))
 
     @staticmethod
     def unpacked(
