@@ -1,0 +1,67 @@
+"""What calls give for the parameters of a function, and for those of its template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from occlsp.source.class_instances import template_argument
+from occlsp.source.collect import Origin
+from occlsp.source.conversion import converted, evaluate_text
+from occlsp.source.linear import itself
+from occlsp.source.macros import Place as At
+from occlsp.source.moving import Given
+from occlsp.source.names import Binding, StaticScope
+from occlsp.source.numbers import Number, unknown
+from occlsp.source.record import changed
+from occlsp.source.resolve import parameter_symbol
+from occlsp.source.sites import Call
+from occlsp.source.syntax import Expr, Function
+from occlsp.source.values import Abstract, join_values
+from occlsp.source.view import kernel_bindings
+
+
+def given_by(origin: Origin, function: Function, calls: Sequence[Call]) -> Given:
+    """Each parameter as any of the calls gives it."""
+    template: dict[str, Binding] = {**kernel_bindings(function.template_parameters)}
+    scope = StaticScope(origin.view, At(origin.path, function.span.start))
+    for position, parameter in enumerate(function.template_parameters):
+        if parameter.name is None or parameter.is_pack:
+            break
+        bound = template_argument(calls, position, parameter, scope)
+        if bound is not None:
+            template[parameter.name] = bound
+    scope.template = template
+    values: dict[str, Abstract] = {}
+    for position, given in enumerate(function.parameters):
+        if given.name is None or (given.type.rstrip().endswith("&") and "const" not in given.type):
+            continue
+        result: Abstract | None = None
+        for call in calls:
+            if call.arguments is None:
+                result = unknown(f"{given.name} is a parameter of {function.name}()")
+                break
+            value = _argument(call, position, given.default, scope)
+            result = value if result is None else join_values(result, value, "callers differ")
+        if result is not None and _is_told(result):
+            value = converted(result, given.type, scope)
+            if isinstance(value, Number) and value.value is None:
+                # As one of which nothing is known: what is made of it follows it.
+                symbol = parameter_symbol(function, given.name, origin.path)
+                value = value.defined(value.definition, (itself(symbol),))
+            values[given.name] = value
+    return template, values
+
+
+def _argument(call: Call, position: int, default: Expr | None, scope: StaticScope) -> Abstract:
+    assert call.arguments is not None
+    if position < len(call.arguments):
+        value = call.arguments[position]
+        return changed(value, linear=()) if isinstance(value, Number) else value
+    if default is not None:
+        return evaluate_text(default, scope, None)
+    return unknown("not given")
+
+
+def _is_told(value: Abstract) -> bool:
+    """Whether there is more to say than the parameter's own reason."""
+    return not isinstance(value, Number) or value.values is not None or value.high is not None
