@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.beside import Seen
@@ -38,6 +39,9 @@ from occlsp.source.syntax import FileSyntax, Function, RawCall, RawKernel, RawLa
 from occlsp.source.text import Span
 from occlsp.source.view import View, kernel_bindings, scope_names
 
+if TYPE_CHECKING:
+    from occlsp.source.places import Places
+
 
 @dataclass(slots=True)
 class LocalFacts:
@@ -60,6 +64,8 @@ class LocalFacts:
         default_factory=dict
     )
     """By a kernel's number: template arguments in view, and the launch bounds for each."""
+    places: dict[str, Places] = field(default_factory=dict)
+    """The other files that its values are defined in."""
 
     def bounds_of(
         self,
@@ -187,14 +193,23 @@ class Reading:
                 if known.facts is not None and known.given == given:
                     return known
         uses = inside.get(index, [])
+        if self.known(index) is not None:  # so that those were not looked for yet
+            uses = with_outer(self.origin, index, launches, uses)
         if given is None or given == no_callers(function):
             bare = kept.bare
             if bare is None:
                 bare = function_facts(self.origin, index, launches, calls, no_callers, uses)
+                kept = self.deciding(kept, function, bare)
             return replace(kept, bare=bare, given=given, facts=None if given is None else bare)
         facts = function_facts(self.origin, index, launches, calls, lambda _: given, uses)
-        words = self.reuse.words(function, kept.head, facts.names)
-        return replace(kept, given=given, facts=facts, words=kept.words | words)
+        return replace(self.deciding(kept, function, facts), given=given, facts=facts)
+
+    def deciding(
+        self, kept: KeptFunction, function: Function, facts: FunctionFacts
+    ) -> KeptFunction:
+        """What is kept of a function with the names that decided more facts of it."""
+        words = kept.words | self.reuse.words(function, kept.head, facts.names)
+        return replace(kept, names=kept.names | facts.names, words=words)
 
     def told(self, kept: KeptFunction, index: int, callers: Callers) -> FunctionFacts:
         """A function's facts as they are told."""
@@ -290,17 +305,29 @@ def macro_uses(reading: Reading) -> Pieces[tuple[dict[int, list[Use]], list[Use]
         elif use.name in reading.launching:
             # Without a semicolon it reads as the first word of the next function's head.
             outside.append(use)
-    written: dict[int, list[int]] = {}
+    written: dict[int, list[RawLaunch]] = {}
     for launch in syntax.launches:
-        if launch.function is not None and launch.in_macro is None:
-            written.setdefault(launch.function, []).append(launch.span.start)
-    for index, positions in written.items():
+        if launch.function is not None:
+            written.setdefault(launch.function, []).append(launch)
+    for index, launches in written.items():
         yield
-        if reading.known(index) is not None:
-            continue
-        for outer in around(reading.origin, syntax.functions[index].body, positions):
-            _take(inside.setdefault(index, []), outer)
+        if reading.known(index) is None:
+            found = with_outer(reading.origin, index, launches, inside.get(index, []))
+            if found:
+                inside[index] = found
     return inside, outside
+
+
+def with_outer(
+    origin: Origin, index: int, launches: list[RawLaunch], within: list[Use]
+) -> list[Use]:
+    """Uses of macros in a function, and those in whose arguments its launches stand."""
+    positions = [launch.span.start for launch in launches if launch.in_macro is None]
+    found = list(within)
+    if positions:
+        for outer in around(origin, origin.syntax.functions[index].body, positions):
+            _take(found, outer)
+    return found
 
 
 def around(origin: Origin, body: Span, positions: list[int]) -> list[Use]:

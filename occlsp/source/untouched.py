@@ -70,6 +70,7 @@ def _moved(
         kernel_names={**told.kernel_names, **reuse.memory.kernel_names},
         bounds=bounds,
         beside=told.beside,
+        places=told.places,
     )
     return None if move.is_lost else facts
 

@@ -121,6 +121,8 @@ class FileIndex:
                 parts += (alias.name, *alias.scope, alias.target)
         parts += (*sorted(self.kernels), *self.namespaces, *sorted(self.dynamic_users))
         parts += (*self.bases, *self.bases.values())
+        for name, parameters in self.class_templates.items():
+            parts += (name, *[f"{p.kind} {p.name} {p.default}" for p in parameters])
         digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
         return digest.digest()
 

@@ -31,6 +31,7 @@ from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.pieces import Pieces, finished
+from occlsp.source.places import are_same, moved_elsewhere, places_of
 from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse
 from occlsp.source.syntax import FileSyntax, RawKernel
@@ -216,7 +217,7 @@ class Workspace(Files):
 
     def local(self, path: str) -> LocalFacts | None:
         """Launches and attributes of one file, without its kernels' instantiations."""
-        file = self._load(path)
+        file = self._placed(path)
         if file is None:
             return None
         key = self._key(path)
@@ -227,9 +228,19 @@ class Workspace(Files):
     def reading(self, path: str) -> Pieces[None]:
         """Finds, where it is not known, what `facts` needs of one file; between two pieces of this
         work anything may be asked and told."""
-        file = self._load(path)
+        file = self._placed(path)
         if file is not None and not self.is_current(path):
             yield from self._reading(path, file, self._key(path))
+
+    def _placed(self, path: str) -> Entry | None:
+        """A file, with what it says of places in others as they are now."""
+        file = self._load(path)
+        if file is not None and file.local is not None and file.local.places:
+            moved = moved_elsewhere(file.local, self._files)
+            if moved is None:  # to be read again, where that can be
+                moved, file.local_key = replace(file.local, places={}, memory=None), b""
+            file.local = moved
+        return file
 
     def _reading(self, path: str, file: Entry, key: bytes) -> Pieces[LocalFacts | None]:
         syntax = self._syntax(path, file)
@@ -271,6 +282,7 @@ class Workspace(Files):
         reuse.memory.kernel_names.update(names.answers)
         reuse.memory.variables.update(view.variables.answers)
         local.kernel_names = dict(names.answers)
+        local.places = places_of(path, local, self._files, is_open=reuse.keeps)
         local.asks_callers |= self._outsides[path].is_asked
         if reuse.keeps:
             yield from reuse.memory.declared.prepare()
@@ -298,6 +310,8 @@ class Workspace(Files):
         names are kernels, and the calls from anywhere."""
         files = self._kernel_files
         if any(bool(files.get(name)) != answer for name, answer in local.kernel_names.items()):
+            return False
+        if not are_same(local.places, self._files):
             return False
         if local.beside and self._beside is not None and not self._beside.is_same(local.beside):
             return False

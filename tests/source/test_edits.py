@@ -34,8 +34,17 @@ void outer(int* p, int unused) {
   kA<<<1, BLOCK>>>(p);
 }
 void last(int* p) { middle(p, 4); dim3 block(32, 8); kB<<<1, block>>>(p); }
+#define EITHER(c, NAME, ...) \\
+  if (c) { constexpr int NAME = 32; __VA_ARGS__(); } \\
+  else { constexpr int NAME = 64; __VA_ARGS__(); }
+template <int M> void either(int* p, bool c) {
+  EITHER(c, T, [&] { kN<T><<<M, T>>>(p); });
+  kA<<<M, 96>>>(p);
+}
+void call_either(int* p) { either<4>(p, true); }
 """
 PATH = "/a.cu"
+PIECES = ("", " ", "1", ";", "\n", "}", "// x\n", "{", "int n = 2;", "return;", "middle(p, 7);")
 
 
 def fresh(text: str) -> FileFacts:
@@ -89,6 +98,8 @@ class Edited:
         ("k##a", "k##a<BLOCK>", ["inner"]),
         ("dim3 block(32, 8)", "dim3 block(32, 4)", ["last"]),
         ("typed<64>", "typed<96>", ["outer", "typed"]),
+        ("(p); });", '(p, "); });', ["either"]),
+        ("either<4>", "either<8>", ["call_either", "either"]),
     ],
 )
 def test_only_what_an_edit_touches_is_evaluated(
@@ -163,6 +174,78 @@ def test_a_constant_in_text_that_is_replaced_is_found_where_it_is() -> None:
     assert moved[definition.span.start : definition.span.end] == "64"
 
 
+HEADER = """
+#define BLOCK 128
+constexpr int kWarps = 4;
+struct Traits { static constexpr int kThreads = 64; };
+template <int N> struct Wide { static constexpr int kThreads = N * 32; };
+"""
+INCLUDING = """#include "h.cuh"
+__global__ void __launch_bounds__(BLOCK) k(int* p) { p[0] = 1; }
+static void inner(int* p, int w) { k<<<1, w * 32>>>(p); }
+void f(int* p) { inner(p, kWarps); k<<<1, BLOCK>>>(p); }
+void g(int* p) { k<<<kWarps, Traits::kThreads>>>(p); k<<<1, Wide<2>::kThreads>>>(p); }
+"""
+
+
+class WithHeader:
+    """A file with a header, in a workspace where both can be edited."""
+
+    def __init__(self, *, is_open: bool) -> None:
+        self.texts = {"/h.cuh": HEADER, PATH: INCLUDING}
+        self.is_open = is_open
+        self.workspace = Workspace(reader=None)
+        self.edit("/h.cuh", HEADER)
+        self.edit(PATH, INCLUDING)
+
+    def edit(self, path: str, text: str) -> FileFacts:
+        """The facts of the file that includes the other."""
+        self.texts[path] = text
+        is_open = self.is_open or path == "/h.cuh"
+        self.workspace.update(path, text.encode(), is_open=is_open)
+        return self.workspace.facts(PATH)
+
+    def check(self, path: str, text: str) -> FileFacts:
+        """Those after an edit, which are those of a fresh start."""
+        found = self.edit(path, text)
+        again = Workspace(reader=None)
+        for one, kept in self.texts.items():
+            again.update(one, kept.encode())
+        assert found == again.facts(PATH)
+        return found
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_constant_that_moves_in_a_header_is_edited_where_it_is(is_open: bool) -> None:
+    made = WithHeader(is_open=is_open)
+    for text in ("// why\n" + HEADER, HEADER.replace("\nconst", "\n\n// what\nconst"), HEADER):
+        facts = made.check("/h.cuh", text)
+        definitions = [one.block.definition for one in facts.launches[1:3]]
+        assert [text[slice(*one.span)] for one in definitions if one is not None] == ["128", "64"]
+
+
+def test_a_comment_in_a_header_evaluates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = WithHeader(is_open=True)
+    monkeypatch.setattr(local_facts, "function_facts", None)
+    made.edit("/h.cuh", "// why\n" + HEADER)
+    made.edit(PATH, INCLUDING.replace("void g", "// this\nvoid g"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_edits_of_a_header_give_the_facts_of_a_fresh_start(seed: int) -> None:
+    chooser = random.Random(seed)
+    made = WithHeader(is_open=True)
+    for _ in range(25):
+        path = chooser.choice(["/h.cuh", "/h.cuh", PATH])
+        text = made.texts[path]
+        at = chooser.randrange(len(text))
+        cut = chooser.choice([0, 0, 0, 1, 3, 40])
+        text = text[:at] + chooser.choice(PIECES) + text[at + cut :]
+        if chooser.random() < 0.2:
+            text = HEADER if path == "/h.cuh" else INCLUDING
+        made.check(path, text)
+
+
 def test_a_kernel_elsewhere_that_comes_while_a_file_is_open() -> None:
     text = "void f(bool b) { auto run = b ? &near : &far; run<<<1, 32>>>(); }\n"
     made = Workspace(reader=None)
@@ -210,9 +293,6 @@ def test_edits_leave_nothing_to_the_collector_of_garbage() -> None:
     left = gc.collect()
     gc.enable()
     assert left == 0
-
-
-PIECES = ("", " ", "1", ";", "\n", "}", "// x\n", "{", "int n = 2;", "return;", "middle(p, 7);")
 
 
 @pytest.mark.parametrize("seed", range(6))
