@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, partial
+from math import inf
+from time import perf_counter
 from typing import NamedTuple
 
 from occlsp.source.affected import function_head
@@ -65,6 +67,11 @@ decides of its parameters, where the file does not say it."""
 _INTERNAL = re.compile(rb"\bstatic\b")
 
 
+class Paused(Exception):
+    """It has taken long: who asks again goes on with what is known by then, and is not paused again
+    before there is more."""
+
+
 class Elsewhere(NamedTuple):
     """Another file that may call a function; it is read only where that is not known."""
 
@@ -103,6 +110,8 @@ class Callers:
     """Functions whose calls were looked for."""
     read: set[tuple[str, int]] = field(default_factory=set)
     """Functions whose bodies said something of others and are not kept: their files and braces."""
+    until: float = inf
+    """On the clock of `time.perf_counter`: from then on, `Paused` is raised."""
 
     def names(self, origin: Origin) -> Names:
         """What one file says of its functions by name."""
@@ -328,6 +337,8 @@ class Callers:
             if reuse is not None:
                 span = origin.syntax.functions[index].span
                 reuse.memory.calls.setdefault(span, []).append(kept)
+            if perf_counter() >= self.until:
+                raise Paused
         return evaluations[key]
 
     def known_calls(

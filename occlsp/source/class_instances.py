@@ -41,7 +41,13 @@ def class_bindings(callers: Callers, origin: Origin, function: Function) -> dict
     key = (origin.path, scope[-1])
     if key not in callers.classes:
         callers.classes[key] = {}  # for who asks in between
-        callers.classes[key] = _bindings(callers, origin, scope[-1], parameters)
+        found = None
+        try:
+            found = _bindings(callers, origin, scope[-1], parameters)
+        finally:
+            if found is None:
+                del callers.classes[key]  # who asks again is not in between
+        callers.classes[key] = found
     return callers.classes[key]
 
 

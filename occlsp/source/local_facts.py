@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
+from math import inf
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.beside import Seen
-from occlsp.source.callers import UNITS, Callers
+from occlsp.source.callers import UNITS, Callers, Paused
 from occlsp.source.collect import FunctionFacts, Origin
 from occlsp.source.expansion import (
     Expansion,
@@ -41,6 +44,9 @@ from occlsp.source.view import View, kernel_bindings, scope_names
 
 if TYPE_CHECKING:
     from occlsp.source.places import Places
+
+AT_A_STRETCH = 0.005
+"""Seconds after which the callers of one function are no further followed at a stretch."""
 
 
 @dataclass(slots=True)
@@ -169,11 +175,24 @@ class Reading:
                 continue
             kept = read[index]
             if kept.asks:
-                kept = self.with_callers(callers, index, kept, launches, calls, inside)
+                work = partial(self.with_callers, callers, index, kept, launches, calls, inside)
+                kept = yield from self.in_pieces(callers, work)
             span = self.syntax.functions[index].span
             self.reuse.memory.functions.setdefault(span, []).append(kept)
             found.add(self.told(kept, index, callers))
         return outside
+
+    def in_pieces(self, callers: Callers, work: Callable[[], KeptFunction]) -> Pieces[KeptFunction]:
+        """What some work with the callers gives; a file that is open is not read at a stretch."""
+        while True:
+            if self.reuse.keeps:
+                callers.until = perf_counter() + AT_A_STRETCH
+            try:
+                return work()
+            except Paused:
+                yield
+            finally:
+                callers.until = inf
 
     def with_callers(
         self,

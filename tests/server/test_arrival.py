@@ -52,6 +52,23 @@ def opens(folder: Folder, text: bytes, version: int = 1) -> str:
     return path
 
 
+def test_an_edit_is_read_in_pieces_before_it_is_asked_for(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("occlsp.server.folder.AT_A_STRETCH", -1.0)
+    path = opens(folder, SOURCE)
+    text = SOURCE.replace(b"scale", b"stretch")
+    folder.put(Document(f"file://{path}", path, 2, "cuda-cpp", text), 2.0)
+    assert folder.is_due(path)
+    assert folder.settle_some(path), "there is more to do"
+    assert folder.settle(path), "who cannot wait has all of it done"
+    assert not folder.is_due(path)
+    assert not folder.settle_some(path)
+    facts = folder.snapshot.sources.facts(path)
+    assert facts is not None
+    assert facts.kernels[0].name == "stretch"
+
+
 def reads_all(folder: Folder, path: str) -> dict[str, FileFacts]:
     """The child reads the workspace; what it found is taken in, but not looked at yet."""
     request = ScanRequest(folder.path, files=(path,))

@@ -295,6 +295,25 @@ def test_edits_leave_nothing_to_the_collector_of_garbage() -> None:
     assert left == 0
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_facts_are_the_same_where_they_are_found_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    """Between two pieces anything may be told and asked, of the same file, too."""
+    edited = Edited()
+    text = FILE.replace("middle(p, kWarps)", "middle(p, 2)")
+    edited.workspace.update(PATH, text.encode())
+    monkeypatch.setattr(local_facts, "AT_A_STRETCH", -1.0)
+    pieces = 0
+    for _ in edited.workspace.reading(PATH):
+        pieces += 1
+        if asked and pieces == 3:
+            edited.workspace.update("/b.cu", b"__global__ void near();")
+            assert edited.workspace.facts(PATH).launches
+    assert pieces > 10
+    assert edited.workspace.facts(PATH) == fresh(text)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_any_edits_give_the_facts_of_a_fresh_start(seed: int) -> None:
     chooser = random.Random(seed)
