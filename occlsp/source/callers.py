@@ -168,7 +168,9 @@ class Callers:
         """The other files that may call a function; None where these are not all in view."""
         is_unit = origin.path.endswith(UNITS)
         if not self.all_in_view(origin, function):
-            return self.beside(origin.path, function.name) if is_unit else None
+            decides = self.decides(origin, function.name) if is_unit else ()
+            says_nothing = decides is not None and not any(decides)
+            return None if says_nothing else self.beside(origin.path, function.name)
         # Members of other classes are called the same: files that do not see this one call those.
         most = 0 if function.is_template else MAX_SEEING
         calling = () if is_unit else self.elsewhere(function.name, origin.path, most)
