@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from occlsp.reports.cache import sources_directory
 from occlsp.reports.worker import Control
 from occlsp.source.entries import Entry, read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.finding import includable_files, source_files
+from occlsp.source.reuse import Packed
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -62,7 +62,7 @@ class Shipped:
     """What another workspace takes over of a file."""
 
     entry: Entry
-    memory: tuple[Any, ...] | None
+    memory: Packed | None
     """For `Memory.unpacked`."""
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from occlsp.analysis.sources import SourceFile
 from occlsp.server.scan import Shipped
 from occlsp.source.affected import Declared
+from occlsp.source.callers import Elsewhere
 from occlsp.source.entries import Entry
 from occlsp.source.facts import FileFacts
 from occlsp.source.local_facts import LocalFacts
-from occlsp.source.reuse import Memory
+from occlsp.source.reuse import Memory, Packed
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.text import LineIndex
 from occlsp.source.view import FileIndex
@@ -53,8 +53,10 @@ class MirroredWorkspace(Workspace):
         super().__init__(root, include_dirs, defines, reader=None)
         self._opened: dict[str, _Read] = {}
         """Open files as they were opened."""
-        self._told: dict[str, tuple[_Read, tuple[Any, ...]]] = {}
+        self._told: dict[str, tuple[_Read, Packed]] = {}
         """What the other process found in them."""
+        self._unchanged: dict[str, frozenset[str]] = {}
+        """Their variables that it knows nothing to change, in the units beside them too."""
 
     def update(self, path: str, text: bytes, *, is_open: bool = True) -> None:
         super().update(path, text, is_open=is_open)
@@ -63,8 +65,8 @@ class MirroredWorkspace(Workspace):
 
     def close(self, path: str) -> None:
         super().close(path)
-        self._opened.pop(path, None)
-        self._told.pop(path, None)
+        for kept in (self._opened, self._told, self._unchanged):
+            kept.pop(path, None)
 
     def _read(self, path: str) -> _Read | None:
         file = self._files[path]
@@ -72,7 +74,7 @@ class MirroredWorkspace(Workspace):
             return None
         return _Read(file.digest, file.aliases, file.syntax, file.index)
 
-    def take(self, path: str, entry: Entry, memory: tuple[Any, ...] | None = None) -> None:
+    def take(self, path: str, entry: Entry, memory: Packed | None = None) -> None:
         """Takes over a file, unless it is open here: then its text here counts. `memory` is what
         the other process keeps of it (`Memory.unpacked`)."""
         known = self._files.get(path)
@@ -82,17 +84,38 @@ class MirroredWorkspace(Workspace):
         for read in (self._read(path), self._opened.get(path)):
             if memory and read and (read.digest, read.aliases) == (entry.digest, entry.aliases):
                 self._told[path] = read, memory
+                variables = memory[1]["variables"]
+                unchanged = frozenset([name for name, said in variables.items() if said])
+                own = known.local.memory if known.local is not None else None
+                is_same = own is not None and own.beside == memory[1]["beside"]
+                if not is_same or unchanged != self._unchanged.get(path, frozenset()):
+                    known.local_key = b""
+                self._unchanged[path] = unchanged
 
     def remembered(self, path: str, environment: bytes) -> Memory | None:
-        """As the base class; where that is of another environment, what the other process found
-        in this one."""
+        """As the base class; where that is of another environment, or of other callers, what the
+        other process found in this one."""
         own = super().remembered(path, environment)
-        if path in self._told and (own is None or own.environment != environment):
-            read, memory = self._told.pop(path)
-            declared = Declared(self._view(path).indexes[:-1])
-            told = Memory.unpacked(memory, read.syntax, read.index, declared)
-            return told if told.environment == environment else own
-        return own
+        if path not in self._told:
+            return own
+        read, packed = self._told[path]
+        if packed[0] != environment:
+            return own
+        if own and own.environment == environment and own.beside == packed[1]["beside"]:
+            return own
+        del self._told[path]
+        declared = Declared(self._view(path).indexes[:-1])
+        return Memory.unpacked(packed, read.syntax, read.index, declared)
+
+    def _calling_beside(self, memory: Memory, path: str, name: str) -> list[Elsewhere] | None:
+        """As the other process found them: what they call is in `memory`."""
+        found = memory.beside.get((path, name))
+        if found is None:
+            return None
+        return [Elsewhere(unit, key, lambda: None) for unit, key in found]
+
+    def _is_shared(self, path: str, name: str) -> bool:
+        return name not in self._unchanged.get(path, ())
 
     def exports(self, path: str) -> dict[str, bytes]:
         """Digests of what a file, and each that it includes, declares."""

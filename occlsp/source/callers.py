@@ -218,7 +218,7 @@ class Callers:
             return known
         origin = other.origin()
         if origin is None:
-            return []
+            return None
         found: list[Call] | None = []
         is_own = function.name in self.names(origin).functions
         if not is_own or origin.view.index_of(path) is not None:

@@ -57,6 +57,10 @@ NOTHING_ASKED = Asked(frozenset(), frozenset())
 
 MAX_WAITED = 50
 """Edits for which a reading is kept that found more: then what is not there is gone."""
+Packed = tuple[bytes, dict[str, Any]]
+"""The environment, and what was found."""
+PACKED = ("kernel_names", "variables", "kernels", "functions", "calls", "elsewhere", "beside")
+"""What of a memory is handed to another process."""
 K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
 
@@ -146,6 +150,10 @@ class Memory:
     calls: dict[Span, list[KeptCalls]] = field(default_factory=dict)
     elsewhere: dict[AskedElsewhere, tuple[bytes, list[Call] | None]] = field(default_factory=dict)
     """The calls in other files, and the state of those that they were found in."""
+    beside: dict[tuple[str, str], tuple[tuple[str, bytes], ...] | None] = field(
+        default_factory=dict
+    )
+    """By a file and a function of it: the units beside it that may call it, with their states."""
     fuller: Memory | None = None
     """An earlier reading, where this one found less, or much else: a brace or comment that is not
     closed yet hides what stands behind it."""
@@ -175,17 +183,16 @@ class Memory:
 
     def packed(self) -> bytes:
         """What was found, for another process that has read the same text."""
-        names = (self.kernel_names, self.variables)
-        found = (self.kernels, self.functions, self.calls, self.elsewhere)
-        return pickle.dumps((self.environment, *names, *found))
+        found = {name: getattr(self, name) for name in PACKED}
+        return pickle.dumps((self.environment, found))
 
     @staticmethod
     def unpacked(
-        packed: tuple[Any, ...], syntax: FileSyntax, index: FileIndex, declared: Declared
+        packed: Packed, syntax: FileSyntax, index: FileIndex, declared: Declared
     ) -> Memory:
         """What another process found, as it was loaded, in a text that is read here, too."""
-        environment, *found = packed
-        return Memory(environment, syntax, index, declared, *found)
+        environment, found = packed
+        return Memory(environment, syntax, index, declared, **found)
 
     @property
     def found(self) -> int:
@@ -302,6 +309,7 @@ class Reuse:
         self._variables = view.variables
         self._fuller = before and before.fuller
         if before is not None:
+            self.memory.beside.update(before.beside)
             self._take(before, is_last=True)
 
     def readings(self) -> Iterator[Earlier]:

@@ -274,8 +274,7 @@ class Workspace(Files):
         names = self._views[path][2]
         list(reuse.readings())
         callers = Callers(self._calling, reuse, mains=self._calls_of_mains())
-        if self._beside is not None:
-            callers.beside = self._beside.calling
+        callers.beside = partial(self._calling_beside, reuse.memory)
         local = yield from local_facts(path, syntax, view, callers, reuse)
         if self._beside is not None:
             local.beside = self._beside.looked_at()
@@ -290,6 +289,13 @@ class Workspace(Files):
         else:
             local.memory = None
         return local
+
+    def _calling_beside(self, memory: Memory, path: str, name: str) -> list[Elsewhere] | None:
+        """The units beside a file that may call a function; None where they are no program."""
+        found = self._beside.calling(path, name) if self._beside is not None else None
+        known = None if found is None else tuple([(one.path, one.key) for one in found])
+        memory.beside[path, name] = known
+        return found
 
     def remembered(self, path: str, environment: bytes) -> Memory | None:
         """What is kept of an earlier reading of a file, where it is now in this environment."""

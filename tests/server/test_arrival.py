@@ -162,3 +162,45 @@ def test_a_scan_that_was_left_is_told_whole_by_the_next(folder: Folder) -> None:
         page = scan(ScanRequest(folder.path, next_page=True), Control())
     told += page.files
     assert {scanned.path for scanned in first.files} < {scanned.path for scanned in told}
+
+
+KERNELS = b"""\
+__global__ void scale(float *x) {}
+void run(float *x, dim3 block) {
+  scale<<<1, block>>>(x);
+}
+"""
+MAIN = """\
+void run(float *x, dim3 block);
+int main() { run(nullptr, dim3(16, 16)); }
+"""
+
+
+def blocks(folder: Folder, text: bytes, version: int, *, is_saved: bool = True) -> list[object]:
+    """Of the launches of a file that is edited, and saved."""
+    path = opens(folder, text, version)
+    found: dict[str, FileFacts] = {}
+    if is_saved:
+        Path(path).write_bytes(text)
+        found = reads_all(folder, path)
+    return [launch.block.value for launch in looks_again(folder, path, found).launches]
+
+
+def test_callers_in_a_unit_beside_are_known_while_a_file_is_edited(folder: Folder) -> None:
+    main = Path(folder.path) / "main.cpp"
+    main.write_text(MAIN)
+    assert blocks(folder, KERNELS, 1) == [(16, 16, 1)]
+    typed = KERNELS.replace(b"scale<<<1, block", b"int n = 2;\n  scale<<<n, block")
+    assert blocks(folder, typed, 2, is_saved=False) == [(16, 16, 1)]
+    main.write_text(MAIN.replace("dim3(16, 16)", "dim3(8, 16)"))
+    assert blocks(folder, KERNELS, 3) == [(8, 16, 1)]
+
+
+def test_a_variable_that_a_unit_beside_shares_is_not_known(folder: Folder) -> None:
+    program = b"int width = 4;\n__global__ void scale(float *x) {}\n"
+    program += b"int main() { scale<<<1, width>>>(nullptr); }\n"
+    assert blocks(folder, program, 1) == [(4, 1, 1)]
+    assert blocks(folder, program.replace(b"<<<1", b"<<<2"), 2, is_saved=False) == [(4, 1, 1)]
+    other = Path(folder.path) / "other.cpp"
+    other.write_text("extern int width;\nvoid widen() { width = 8; }\n")
+    assert blocks(folder, program, 3) == [None]
