@@ -322,9 +322,12 @@ class Files:
             self._including = (state, found)
         return self._including[1]
 
-    def look_around(self, sources: Iterable[str]) -> tuple[dict[str, int], set[str]]:
+    def look_around(
+        self, sources: Iterable[str], texts: dict[str, bytes], most: int
+    ) -> tuple[dict[str, int], set[str]]:
         """Takes in what an earlier run read of sources and of all that they include. Gives the
         files of which none did, with their sizes, and those that others include, or seem to.
+        Their `texts` are kept, up to so many bytes in all.
 
         Which macros a file saw that is taken in is looked at by `aliased`, once all are there."""
         pending = list(sources)
@@ -337,7 +340,10 @@ class Files:
             if text is not None and self._known is not nothing_known:
                 entry = self._known(path, blake2b(text, digest_size=16).digest())
             if entry is None:
-                unread[path] = len(text or b"")
+                unread[path] = size = len(text or b"")
+                if text is not None and size <= most:
+                    texts[path] = text
+                    most -= size
             else:
                 self.enter(path, entry, is_source=path in wanted)
             targets = written_includes(text or b"") if entry is None else entry.targets

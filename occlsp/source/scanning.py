@@ -25,6 +25,8 @@ from occlsp.source.parse import parse
 from occlsp.source.store import Row, Store, payload
 from occlsp.source.workspace import Evaluated, Workspace
 
+MAX_TEXTS = 16 << 20
+"""Bytes of the texts that are kept from the first look at them until they are parsed."""
 MAX_KEPT = 8 << 20
 """Bytes of the texts that are kept from parsing to evaluation; others are read again."""
 KEPT_AT_ONCE = 200
@@ -102,7 +104,8 @@ class _Reading:
         self.wanted = frozenset(sources)
         self.processes = processes
         self.store = store
-        sizes, self.included = workspace.look_around(sources)
+        self.texts = _Texts()
+        sizes, self.included = workspace.look_around(sources, self.texts, MAX_TEXTS)
         self.unread = sorted(sizes, key=lambda path: -sizes[path])
         """The largest first: what is done last is small, so that no process waits for another."""
         self.told: set[str] = set()
@@ -117,7 +120,8 @@ class _Reading:
         """Parses what others include or ask; yields sources that cannot be read."""
         kept = 0
         tasks = [Task(p, p in self.wanted) for p in self.unread if self.is_first(p)]
-        for index, read in Crew(_parsed, self.processes, _sent).run(tasks):
+        work = partial(_parsed, self.texts)
+        for index, read in Crew(work, self.processes, _sent).run(tasks):
             path = tasks[index].path
             entry = self.take(path, read)
             if entry is None:
@@ -132,7 +136,7 @@ class _Reading:
     def units(self) -> Iterator[tuple[str, str | None]]:
         """Parses and evaluates the sources that nobody includes."""
         units = [path for path in self.unread if not self.is_first(path)]
-        work = partial(_read_unit, self.workspace)
+        work = partial(_read_unit, self.workspace, self.texts)
         for index, read in Crew(work, self.processes, _sent).run(units):
             path = units[index]
             self.told.add(path)
@@ -145,7 +149,8 @@ class _Reading:
     def aliased(self) -> None:
         """Parses again what turns out to see other macros for `__global__`."""
         tasks = [Task(path, aliases=names) for path, names in self.workspace.aliased().items()]
-        for index, read in Crew(_parsed, self.processes, _sent).run(tasks):
+        work = partial(_parsed, self.texts)
+        for index, read in Crew(work, self.processes, _sent).run(tasks):
             self.take(tasks[index].path, read)
 
     def rest(self) -> Iterator[tuple[str, str | None]]:
@@ -198,10 +203,17 @@ class _Reading:
         self.rows.clear()
 
 
-def _parsed(task: Task) -> Entry | str | None:
+class _Texts(dict[str, bytes]):
+    """Texts that are looked at once more. A child that is not forked reads them itself."""
+
+    def __reduce__(self) -> tuple[type[_Texts], tuple[()]]:
+        return _Texts, ()
+
+
+def _parsed(texts: _Texts, task: Task) -> Entry | str | None:
     """A file as it is parsed; why it cannot be read, or None where there is nothing to read."""
     try:
-        text = _text(task.path)
+        text = texts.pop(task.path, None) or _text(task.path)
         if isinstance(text, str):
             return text
         if task.aliases and not any(name.encode() in text for name in task.aliases):
@@ -216,10 +228,10 @@ def _parsed(task: Task) -> Entry | str | None:
     return entry
 
 
-def _read_unit(workspace: Workspace, path: str) -> Entry | str:
+def _read_unit(workspace: Workspace, texts: _Texts, path: str) -> Entry | str:
     """A source that nobody includes, parsed and evaluated; why it cannot be."""
     try:
-        text = _text(path)
+        text = texts.pop(path, None) or _text(path)
         if isinstance(text, str):
             return text
         workspace.read(path, text)

@@ -79,6 +79,9 @@ class Workspace(Files):
         self._alike: dict[tuple[int, ...], Included] = {}
         """What the last few files that were read include, by the identities of the indexes."""
         self._mains: tuple[int, Mains] = (-1, {})
+        self._members: tuple[int, dict[tuple[str, str], int]] = (-1, {})
+        """How many files declare members of classes, as far as they were asked for with all as it
+        is now."""
         self._asking: set[str] = set()
         self._borrowed: dict[str, None] = {}
         """Files whose texts were read again for another's sake, the last one last."""
@@ -199,11 +202,16 @@ class Workspace(Files):
 
     def _declaring(self, of_class: str, name: str) -> int:
         """How many files declare a member of this name in a class of this name."""
-        return sum(
-            any(constant.scope[-1:] == (of_class,) for constant in file.index.constants[name])
-            for file in self._files.values()
-            if name in file.index.constants
-        )
+        if self._members[0] != self._version:
+            self._members = (self._version, {})
+        known = self._members[1]
+        if (of_class, name) not in known:
+            known[of_class, name] = sum(
+                any(constant.scope[-1:] == (of_class,) for constant in file.index.constants[name])
+                for file in self._files.values()
+                if name in file.index.constants
+            )
+        return known[of_class, name]
 
     def _is(self, path: str, source: str, target: str) -> bool:
         return self._resolver.resolve(target, source) == path
