@@ -77,7 +77,7 @@ class Crew(Generic[T, R]):
         members: list[_Member] = []
         gc.freeze()  # what the children share stays as it is
         before = gc.get_threshold()
-        gc.set_threshold(MADE, *before[1:])
+        gc.set_threshold(max(MADE, before[0]), *before[1:])
         try:
             for _ in range(children):
                 members.append(_Member(self, items, members))
