@@ -16,7 +16,7 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
-from occlsp.source.resolve import parameter_value
+from occlsp.source.resolve import parameter_values
 from occlsp.source.sites import Call, Site
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, FlowScope, State
@@ -114,13 +114,7 @@ def _followed(
 ) -> Found:
     base = function.body.start + 1
     template, values = given
-    parameters = {}
-    for parameter in function.parameters:
-        if parameter.name is not None:
-            value = values.get(parameter.name)
-            if value is None:
-                value = parameter_value(function, parameter.name, parameter.type, origin.path)
-            parameters[parameter.name] = (parameter.type, value)
+    parameters = parameter_values(function, values, origin.path)
     events = {site.start - base: site for site in sites}
     found: dict[int, Call] = {}
     own = {p.name for p in function.template_parameters if p.name}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from occlsp.source import types
@@ -55,13 +55,7 @@ def function_facts(
         return collector.facts
     body = _body(origin, function)
     template, given = bindings(function)
-    parameters = {}
-    for parameter in function.parameters:
-        if parameter.name is not None:
-            value = given.get(parameter.name)
-            if value is None:
-                value = parameter_value(function, parameter.name, parameter.type, origin.path)
-            parameters[parameter.name] = (parameter.type, value)
+    parameters = parameter_values(function, given, origin.path)
     scope = scope_names(function.qualified_name)[:-1]
     follow(collector, body, scope, template, parameters, bodies)
     if not all(collector.has(use) for use in uses):
@@ -142,7 +136,18 @@ def _declared(text: str) -> set[str]:
     return set(_ASSIGNED.findall(text))
 
 
-def parameter_value(function: Function, name: str, kind: str, path: str) -> Abstract:
+def parameter_values(
+    function: Function, given: Mapping[str, Abstract], path: str
+) -> dict[str, tuple[str, Abstract]]:
+    """A function's parameters by name: their types, and what callers give where that is known."""
+    return {
+        one.name: (one.type, given.get(one.name) or _parameter(function, one.name, one.type, path))
+        for one in function.parameters
+        if one.name is not None
+    }
+
+
+def _parameter(function: Function, name: str, kind: str, path: str) -> Abstract:
     """A parameter of which no caller is known."""
     why = f"{name} is a parameter of {function.name}()"
     if types.plain(kind) == "dim3":
