@@ -186,19 +186,24 @@ class Files:
         old = self._files.get(path)
         if old is None:
             return
-        for name in old.index.kernels:
-            self._kernel_files.get(name, set()).discard(path)
-        for name in old.index.mentions:
-            self._mentioning.get(name, set()).discard(path)
+        tables = (old.index.kernels, self._kernel_files), (old.index.mentions, self._mentioning)
+        for names, table in tables:
+            for name in names:
+                files = table.get(name, set())
+                files.discard(path)
+                if not files:
+                    table.pop(name, None)  # words that are typed are many
 
     def calling(self, name: str) -> list[str]:
         """The files in view that may call a function of this name, in their order."""
-        for path in self._uncounted & self._files.keys():
+        in_view = self._uncounted & self._files.keys()
+        is_edited = {path for path in in_view if self._files[path].is_open}
+        for path in in_view - is_edited:
             for called in calls_of(self._files[path]).split(b"\0"):
                 self._calling_files.setdefault(called, set()).add(path)
-        self._uncounted.clear()
+        self._uncounted = is_edited
         word = b"\0%b\0" % name.encode()
-        found = self._calling_files.get(name.encode(), set()) & self._files.keys()
+        found = (self._calling_files.get(name.encode(), set()) | is_edited) & self._files.keys()
         calling = [path for path in found if word in calls_of(self._files[path])]
         return sorted(calling, key=self._order.__getitem__)
 
