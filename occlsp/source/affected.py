@@ -256,9 +256,6 @@ class Declared:
 
     def __init__(self, indexes: Sequence[FileIndex]) -> None:
         self._indexes = indexes
-        self._unread = list(indexes)
-        self._made_of: dict[str, set[str]] = {}
-        """Word → the names that are declared by it, in the files that are read."""
 
     @cached_property
     def _pasting(self) -> Pasting:
@@ -266,19 +263,30 @@ class Declared:
 
     def prepare(self) -> Pieces[None]:
         """Reads them now, so that no edit has to wait for it."""
-        while self._unread:
-            index = self._unread.pop()
-            for name, item in _declared(index):
-                for word in set(_WORD.findall(_text_of(item, index))):
-                    self._made_of.setdefault(word, set()).add(name)
-            yield
+        for index in self._indexes:
+            if index.made_of is None:
+                index.made_of = _made_of(index)
+                yield
         self._pasting  # noqa: B018
 
     def deciding(self, names: Collection[str]) -> set[str]:
         """The names that others decide there."""
         finished(self.prepare())
         found = self._pasting.making(names)
-        return found.union(*(self._made_of.get(name, ()) for name in names))
+        for index in self._indexes:
+            made = index.made_of or {}
+            found.update(*(made[name] for name in made.keys() & names))
+        return found
+
+
+def _made_of(index: FileIndex) -> dict[str, tuple[str, ...]]:
+    """The names that are declared by each word in a file."""
+    found: dict[str, set[str]] = {}
+    for name, item in _declared(index):
+        for word in set(_WORD.findall(_text_of(item, index))):
+            found.setdefault(word, set()).add(name)
+    # Most are single, and a set takes four times the memory.
+    return {word: tuple(names) for word, names in found.items()}
 
 
 def affected_names(changed: set[str], own: FileIndex, included: Declared) -> set[str]:

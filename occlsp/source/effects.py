@@ -33,6 +33,8 @@ SPECIFIERS = frozenset(
         "union",
     ]
 )
+SHORT = 64
+"""Tokens of a declaration that is remembered."""
 NO_TYPE = frozenset(
     [
         "return",
@@ -82,10 +84,10 @@ class Declaration:
 
 def declarations(tokens: Sequence[Token]) -> tuple[Declaration, ...] | None:
     """The variables that a statement declares; None where it is no declaration."""
-    return _declarations(tuple(tokens))
+    read = _short if len(tokens) <= SHORT else _declarations
+    return read(tuple(tokens))
 
 
-@lru_cache(maxsize=8192)
 def _declarations(tokens: tuple[Token, ...]) -> tuple[Declaration, ...] | None:
     index = 0
     prefix: list[Token] = []
@@ -105,6 +107,9 @@ def _declarations(tokens: tuple[Token, ...]) -> tuple[Declaration, ...] | None:
             return None if position == 0 else tuple(found)
         found.extend(declared)
     return tuple(found) or None
+
+
+_short = lru_cache(maxsize=2048)(_declarations)
 
 
 def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -257,7 +262,7 @@ def assignment(tokens: Sequence[Token]) -> Assignment | None:
     return _assignment(tuple(tokens))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _assignment(tokens: tuple[Token, ...]) -> Assignment | None:
     depth = 0
     for index, token in enumerate(tokens):

@@ -168,7 +168,7 @@ def _parse_text(text: str) -> Node:
     return _parse(tokenize(text))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _parse(tokens: tuple[Token, ...]) -> Node:
     if not tokens:
         return Opaque("empty")

@@ -33,6 +33,8 @@ _BRACE = re.compile(rb"[{}]")
 _NAMESPACE = re.compile(rb"\b(?:namespace(?:\s+[\w:]+)?|extern)\s*\Z")
 _LONGEST = 4000
 """Bytes of a statement that is looked at."""
+_SHORT = 1000
+"""Bytes of a piece whose declarations are remembered: others come and go with half-typed braces."""
 
 Said = tuple[object, ...] | None
 """What a declaration says, without where it stands; None where there is none that counts."""
@@ -106,10 +108,16 @@ def _between_functions(syntax: FileSyntax) -> Iterator[tuple[int, int]]:
     yield last, len(syntax.code)
 
 
-@lru_cache(maxsize=4096)  # an edit leaves most pieces alone
 def _declared_in(piece: bytes) -> tuple[tuple[str, int], ...]:
+    return _in_short(piece) if len(piece) <= _SHORT else _in_any(piece)
+
+
+def _in_any(piece: bytes) -> tuple[tuple[str, int], ...]:
     found = _DECLARED.finditer(piece)
     return tuple([(match[2].decode(), match.start()) for match in found])
+
+
+_in_short = lru_cache(maxsize=1024)(_in_any)  # an edit leaves most pieces alone
 
 
 def _said(found: Constant | None) -> Said:

@@ -75,6 +75,8 @@ class FileIndex:
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
     _assigning: frozenset[str] | None = None
+    made_of: dict[str, tuple[str, ...]] | None = field(default=None, compare=False)
+    """Word → the names that are declared by it here; None until somebody asks."""
     token: object = field(default=None, compare=False)
     """Stands for the index in the steps of later ones."""
     steps: tuple[tuple[object, frozenset[str]], ...] = field(default=(), compare=False)
