@@ -32,7 +32,7 @@ _NEAR = 400
 def class_bindings(callers: Callers, origin: Origin, function: Function) -> dict[str, Binding]:
     """The parameters of the class template that a function is a member of, as all uses of the
     class give them; without those that are not known."""
-    scope = scope_names(function.qualified_name)[:-1]
+    scope = _scope(function)
     parameters = origin.view.class_templates.get(scope[-1], ()) if scope else ()
     names = [parameter.name for parameter in parameters]
     own = [parameter.name for parameter in function.template_parameters]
@@ -49,6 +49,10 @@ def class_bindings(callers: Callers, origin: Origin, function: Function) -> dict
                 del callers.classes[key]  # who asks again is not in between
         callers.classes[key] = found
     return callers.classes[key]
+
+
+def _scope(function: Function) -> tuple[str, ...]:
+    return scope_names(function.qualified_name)[:-1]
 
 
 def _bindings(
@@ -95,14 +99,17 @@ def _uses_in(
         site = template_site(syntax.code, start, end)
         if site is None:
             return None
-        if site.template == names:
+        index = syntax.function_at(start)
+        around = syntax.functions[index] if index is not None else None
+        if around is not None and start <= around.body.start:
+            around = None
+        if site.template == names and (around is None or name in _scope(around)):
             continue  # the class itself, as its own functions name it
         if _DECLARED.search(syntax.code, max(0, start - _NEAR), start):
             if not _is_same_order(site.template, names):
                 return None
             continue
-        index = syntax.function_at(start)
-        if index is not None and start > syntax.functions[index].body.start:
+        if index is not None and around is not None:
             inside.setdefault(index, []).append(site)
         else:
             scope = StaticScope(origin.view, At(origin.path, start))
@@ -119,14 +126,25 @@ def template_argument(
     calls: Sequence[Call], position: int, parameter: TemplateParameter, scope: StaticScope
 ) -> Binding | None:
     """What a template parameter is in any of some instances; None where that is not known."""
+    return any_binding(template_arguments(calls, position, parameter, scope))
+
+
+def template_arguments(
+    calls: Sequence[Call], position: int, parameter: TemplateParameter, scope: StaticScope
+) -> list[Binding | None]:
+    """What a template parameter is in each of some instances."""
     default = None
     if parameter.default is not None:
         default = binding(parameter.default, scope, ())
-    value = any_binding(
-        [call.template[position] if position < len(call.template) else default for call in calls]
-    )
-    is_type = value is None or isinstance(value, str | Types)
-    return value if is_type else converted(value, parameter.kind, scope)  # type: ignore[arg-type]
+    found = [
+        call.template[position] if position < len(call.template) else default for call in calls
+    ]
+    return [
+        one
+        if one is None or isinstance(one, str | Types)
+        else converted(one, parameter.kind, scope)
+        for one in found
+    ]
 
 
 def _is_same_order(arguments: Sequence[str], names: Sequence[str | None]) -> bool:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from occlsp.source import types
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.lexer import spelled, split_arguments, tokenize
+from occlsp.source.parameters import template_parameters
 from occlsp.source.passing import forwarded
 from occlsp.source.stepping import Since
 from occlsp.source.syntax import Define, FileSyntax, Function
@@ -50,14 +50,10 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         functions.setdefault(function.name, []).append(made)
     old = since.index if since is not None else None
     if old and since and not since.says(masked, since.syntax.masked, b"using", b"struct", b"class"):
-        namespaces, bases = old.namespaces, old.bases
+        namespaces, bases, rebased = old.namespaces, old.bases, old.rebased
     else:
         namespaces = tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)})
-        bases = {
-            m[1].decode("latin-1"): m[2].decode("latin-1").strip()
-            for pattern in _BASES
-            for m in pattern.finditer(masked)
-        }
+        bases, rebased = _bases(masked)
     if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
         class_templates = old.class_templates
     else:
@@ -67,7 +63,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         _by_name(syntax.defines),
         _by_name(syntax.constants),
         functions,
-        _by_name(syntax.aliases),
+        _by_name([alias for alias in syntax.aliases if alias.function is None]),
         _by_name(syntax.kernels),
         namespaces,
         bases,
@@ -81,6 +77,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         ),
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
         class_templates,
+        rebased,
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
         steps=since.steps() if since is not None else (),
@@ -131,19 +128,21 @@ def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
             special = rb"(?:struct|class)\s+%b\s*<" % match[2]
             if match[2].decode() in found or re.search(special, code) is None:
                 continue
-        parameters = []
-        for part in split_arguments(tokenize(match[1].decode("latin-1"))):
-            texts = [token.text for token in part]
-            default = None
-            if "=" in texts:
-                at = texts.index("=")
-                default, part = spelled(part[at + 1 :]), part[:at]
-            name = part[-1].text if len(part) > 1 and part[-1].kind == "name" else None
-            kind = "typename" if texts[0] in ("typename", "class") else spelled(part[:-1])
-            pack = "..." in texts
-            parameters.append(TemplateParameter(kind, name, default, pack))
-        found[match[2].decode()] = tuple(parameters)
+        found[match[2].decode()] = template_parameters(code, *match.span(1))
     return found
+
+
+def _bases(masked: bytes) -> tuple[dict[str, str], frozenset[str]]:
+    """Class → its base clause, and those of which there are several with different ones."""
+    found: dict[str, str] = {}
+    several: set[str] = set()
+    for pattern in _BASES:
+        for match in pattern.finditer(masked):
+            name, clause = match[1].decode("latin-1"), match[2].decode("latin-1").strip()
+            if found.get(name, clause) != clause:
+                several.add(name)
+            found[name] = clause
+    return found, frozenset(several)
 
 
 def _defines_kernel(define: Define) -> bool:

@@ -36,11 +36,11 @@ def _meant(
     view: View, found: list[Declared], names: tuple[str, ...], scope: tuple[str, ...]
 ) -> list[Declared]:
     if names:
-        matching = [i for i in found if _scope_of(i[1])[-len(names) :] == names]
+        matching = [i for i in found if scope_of(i[1])[-len(names) :] == names]
         return matching or _inherited(view, found, names[-1])
     by_depth: dict[int, list[Declared]] = {}
     for item in found:
-        around = _scope_of(item[1])
+        around = scope_of(item[1])
         if around == scope[: len(around)] or "::".join(around) in view.namespaces:
             by_depth.setdefault(len(around), []).append(item)
     if by_depth:
@@ -58,25 +58,25 @@ def _inherited(view: View, found: list[Declared], current: str) -> list[Declared
         clause = view.bases.get(current)
         if clause is None:
             return []
-        for base in _base_names(clause):
+        for base in base_names(clause):
             named_parts = parts(base)
             if not named_parts:
                 continue
             current = named_parts[-1][0]
-            matching = [i for i in found if _scope_of(i[1])[-1:] == (current,)]
+            matching = [i for i in found if scope_of(i[1])[-1:] == (current,)]
             if matching:
                 return matching
     return []
 
 
-def _scope_of(item: Any) -> tuple[str, ...]:
+def scope_of(item: Any) -> tuple[str, ...]:
     if isinstance(item, Callable_):
         return scope_names(item.function.qualified_name)[:-1]
     scope: tuple[str, ...] = item.scope
     return scope if all(scope) else tuple(filter(None, scope))
 
 
-def _base_names(clause: str) -> Iterator[str]:
+def base_names(clause: str) -> Iterator[str]:
     """The classes that a base clause names."""
     depth = 0
     current = ""

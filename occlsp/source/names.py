@@ -12,8 +12,9 @@ from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.instances import Part, Types, instances
 from occlsp.source.lexer import split_arguments, tokenize
-from occlsp.source.lookup import meant
+from occlsp.source.lookup import meant, scope_of
 from occlsp.source.macros import Place as At
+from occlsp.source.members import bases_of, declaring_arguments, with_arguments
 from occlsp.source.numbers import Number, binary, known, unknown
 from occlsp.source.syntax import Constant, Expr, Parameter
 from occlsp.source.text import Span
@@ -94,14 +95,30 @@ class StaticScope:
         last = qualified[-1][0] if qualified else name
         found = meant(self.view, "constants", last, qualified[:-1], self.scope)
         if found:
-            bound = qualified[-2][1] if len(qualified) > 1 else arguments
-            return self.joined(found, bound, qualified)
+            if len(qualified) > 1 or arguments is None:
+                declared = scope_of(found[0][1])
+                arguments = declaring_arguments(self, qualified[:-1], declared)
+            return self.joined(found, arguments)
         if self.view.is_kernel(last) and (len(qualified) > 1 or last not in self.template):
             return Kernels((KernelName(name, arguments),))
+        inherited = self.inherited(qualified) if len(qualified) > 1 else None
+        if inherited is not None:
+            return inherited
         if len(qualified) > 1 and isinstance(self.template.get(parts(name)[0][0]), str):
             of_type: Abstract | None = self.view.outside.member(spelled_parts(qualified))
             return of_type
         return None
+
+    def inherited(self, qualified: Sequence[Part]) -> Abstract | None:
+        """A member of a base that only the arguments of a class say: `struct Traits : Base`."""
+        if self.view.base_clause(qualified[-2][0]) is None or self.budget.depth > MAX_ALIASES:
+            return None
+        self.budget.depth += 1
+        names = [spelled_parts([base, qualified[-1]]) for base in bases_of(self, qualified[-2])]
+        found = (self.constant(name, None) for name in names)
+        value = next((one for one in found if one is not None), None)
+        self.budget.depth -= 1
+        return value
 
     def outside(self, name: str) -> Abstract | None:
         """What a name means that is none of a constant in view: a variable that nothing changes, or
@@ -118,7 +135,6 @@ class StaticScope:
         self,
         found: list[tuple[str, Constant]],
         arguments: tuple[str, ...] | None,
-        qualified: Sequence[tuple[str, tuple[str, ...] | None]],
     ) -> Abstract:
         """Several declarations (specialisations, branches of `#if`): any of their values."""
         if len(found) > MAX_CANDIDATES:
@@ -259,13 +275,21 @@ class StaticScope:
         if len(targets) != 1:
             return None
         target = targets.pop()
-        if arguments and found[0][1].template_parameters:
-            for parameter, argument in zip(
-                found[0][1].template_parameters, arguments, strict=False
-            ):
-                if parameter.name:
-                    target = _replace_word(target, parameter.name, argument)
+        if found[0][1].template_parameters and arguments:
+            target = with_arguments(target, found[0][1].template_parameters, arguments)
+        declared = scope_of(found[0][1])
+        of_class = self.view.class_templates.get(declared[-1], ()) if declared else ()
+        if of_class:
+            given = declaring_arguments(self, named_parts[:-1], declared)
+            is_itself = named_parts[:-1] in ((), ((declared[-1], None),))
+            if given is not None or not is_itself or declared[-1] not in self.scope:
+                target = with_arguments(target, of_class, given)
         return target if types.plain(target) != name else None
+
+    def inside(self, name: str, arguments: Sequence[str] | None) -> StaticScope:
+        """The scope of a class's own text, given its template arguments as seen from here."""
+        bound = self.bind(self.view.class_templates.get(name, ()), arguments)
+        return StaticScope(self.view, self.at, self.scope, bound, budget=self.budget)
 
     def bind(
         self,
@@ -432,12 +456,6 @@ def spelled_parts(qualified: Sequence[Part]) -> str:
         name if arguments is None else f"{name}<{','.join(arguments)}>"
         for name, arguments in qualified
     )
-
-
-def _replace_word(text: str, word: str, by: str) -> str:
-    from occlsp.source.lexer import Token, spelled, tokenize
-
-    return spelled([Token(t.kind, by, -1) if t.text == word else t for t in tokenize(text)])
 
 
 def _accepts(parameters: Sequence[Parameter], count: int) -> bool:

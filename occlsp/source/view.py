@@ -71,6 +71,8 @@ class FileIndex:
     kernel_macros: frozenset[str] = frozenset()
     """Macros with parameters whose own body defines a kernel."""
     class_templates: dict[str, tuple[TemplateParameter, ...]] = field(default_factory=dict)
+    rebased: frozenset[str] = frozenset()
+    """Classes of which there are several with different bases: specialisations, mostly."""
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
@@ -122,7 +124,7 @@ class FileIndex:
             for alias in aliases:
                 parts += (alias.name, *alias.scope, alias.target)
         parts += (*sorted(self.kernels), *self.namespaces, *sorted(self.dynamic_users))
-        parts += (*self.bases, *self.bases.values())
+        parts += (*self.bases, *self.bases.values(), *sorted(self.rebased))
         for name, parameters in self.class_templates.items():
             parts += (name, *[f"{p.kind} {p.name} {p.default}" for p in parameters])
         digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
@@ -184,6 +186,11 @@ class Included:
     def bases(self) -> dict[str, str]:
         """Class → its base clause: of several classes of a name, the last one's."""
         return _merged([index.bases for index in self.indexes])
+
+    @cached_property
+    def rebased(self) -> frozenset[str]:
+        """Classes of which there are several with different bases."""
+        return _rebased([(index.bases, index.rebased) for index in self.indexes])
 
     @cached_property
     def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
@@ -336,6 +343,15 @@ class View:
         """Class → its base clause: of several classes of a name, the last one's."""
         return _merged([self.included.bases, *(index.bases for index in self.indexes[-1:])])
 
+    def base_clause(self, name: str) -> str | None:
+        """The bases of a class; None where it has none, or there are several with others."""
+        return None if name in self._rebased else self.bases.get(name)
+
+    @cached_property
+    def _rebased(self) -> frozenset[str]:
+        own = [(index.bases, index.rebased) for index in self.indexes[-1:]]
+        return _rebased([(self.included.bases, self.included.rebased), *own])
+
     def _active(self, table: str, name: str) -> list:  # type: ignore[type-arg]
         key = (f"active {table}", name)
         found = self._cached.get(key)
@@ -370,6 +386,17 @@ def _merged(tables: Sequence[dict[str, T]]) -> dict[str, T]:
     for table in tables:
         found.update(table)
     return found
+
+
+def _rebased(tables: Sequence[tuple[dict[str, str], frozenset[str]]]) -> frozenset[str]:
+    """Classes that have different bases in some tables, or several of them in one."""
+    found: dict[str, str] = {}
+    several: set[str] = set()
+    for bases, others in tables:
+        several |= others
+        several.update(name for name in found.keys() & bases.keys() if found[name] != bases[name])
+        found.update(bases)
+    return frozenset(several)
 
 
 def _pair(path: str, item: object) -> tuple[str, object]:

@@ -1,0 +1,76 @@
+"""Members of classes that other classes make: bases, and types named in terms of arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from occlsp.source.workspace import Workspace
+
+CLASSES = """
+__global__ void k(int* p) {}
+template <int N> struct Sizes {
+    static constexpr int kN = N;
+    enum { E = 2 * N };
+};
+template <int N> struct Tile {
+    using Shape = Sizes<N>;
+    static constexpr int kOfShape = Shape::kN;
+};
+template <int N> struct Wide : Sizes<N * 2> {};
+template <int N> struct Wider : public Wide<N * 2> {};
+struct Fixed : Wide<64> {};
+template <int N, class Base = Sizes<N * 4>> struct Chosen : public Base {};
+template <class T> struct Traits : Sizes<32> {};
+template <> struct Traits<double> : Sizes<64> {};
+"""
+
+
+def block(source: str) -> tuple[int, ...] | None:
+    """The x of the blocks of the first launch."""
+    workspace = Workspace("/", reader=None)
+    workspace.update("/a.cu", (CLASSES + source).encode())
+    values = workspace.facts("/a.cu").launches[0].block.values
+    return None if values is None else tuple(x for x, _, _ in values)
+
+
+@pytest.mark.parametrize(
+    ("size", "is_"),
+    [
+        ("Wide<32>::kN", 64),
+        ("Wide<32>::E", 128),
+        ("Wider<32>::kN", 128),
+        ("Fixed::kN", 128),
+        ("Chosen<32>::kN", 128),
+        ("Chosen<32, Sizes<7>>::kN", 7),
+        ("Tile<64>::Shape::kN", 64),
+        ("Tile<64>::kOfShape", 64),
+    ],
+)
+def test_each_class_gives_its_base_what_it_says(size: str, is_: int) -> None:
+    assert block(f"void f() {{ k<<<1, {size}>>>(0); }}") == (is_,)
+    around = "template <int N> void f() { k<<<1, SIZE>>>(0); }\nvoid g() { f<16>(); }"
+    assert block(around.replace("SIZE", size)) == (is_,)
+
+
+def test_a_base_that_depends_on_the_specialisation_is_not_known() -> None:
+    assert block("void f() { k<<<1, Traits<float>::kN>>>(0); }") is None
+
+
+def test_inside_of_a_class_its_own_arguments_count() -> None:
+    launch = "template <int N> struct S : Sizes<N * 2> { void f() { k<<<1, kN>>>(0); } };\n"
+    assert block(launch + "void g() { S<32> s; s.f(); }") == (64,)
+
+
+def test_a_type_that_is_local_to_another_function_is_another_one() -> None:
+    launch = "template <class A> void f() { k<<<1, A::kN>>>(0); }\n"
+    callers = """
+        void g() { using A = Sizes<32>; f<A>(); }
+        void h() { using B = Sizes<64>; f<B>(); }
+    """
+    assert block(launch + callers) == (32, 64)
+    of_class = "template <class A> struct C { void f() { k<<<1, A::kN>>>(0); } };\n"
+    users = """
+        void g() { using A = Sizes<32>; C<A> c; c.f(); }
+        void h() { using B = Sizes<64>; C<B> c; c.f(); }
+    """
+    assert block(of_class + users) == (32, 64)
