@@ -24,6 +24,7 @@ from occlsp.source.numbers import (
     Number,
     among,
     binary,
+    common,
     convert,
     extent,
     known,
@@ -33,6 +34,7 @@ from occlsp.source.numbers import (
     unknown,
 )
 from occlsp.source.text import Span
+from occlsp.source.together import either
 from occlsp.source.values import (
     Abstract,
     Dim,
@@ -199,10 +201,11 @@ def _ternary(node: ast.Ternary, scope: Scope, where: Where | None) -> Abstract:
         return chosen
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if isinstance(yes, Number) and isinstance(no, Number):
-        from occlsp.source.numbers import common
-
         type_ = common(yes.type, no.type)
         yes, no = convert(yes, type_), convert(no, type_)
+        of_calls = either(condition, yes, no)
+        if of_calls is not None:
+            return among(of_calls.values, type_, together=of_calls)
     return join_values(yes, no, "depends on a condition")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from occlsp.source.class_instances import template_argument
+from occlsp.source.class_instances import template_argument, template_arguments
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
 from occlsp.source.linear import itself
@@ -16,6 +16,7 @@ from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_symbol
 from occlsp.source.sites import Call
 from occlsp.source.syntax import Expr, Function
+from occlsp.source.together import call_by_call, in_rows, is_told_apart
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import kernel_bindings
 
@@ -49,6 +50,7 @@ def given_by(origin: Origin, function: Function, calls: Sequence[Call]) -> Given
                 symbol = parameter_symbol(function, given.name, origin.path)
                 value = value.defined(value.definition, (itself(symbol),))
             values[given.name] = value
+    _pair(origin, function, calls, (template, values), scope)
     return template, values
 
 
@@ -65,3 +67,40 @@ def _argument(call: Call, position: int, default: Expr | None, scope: StaticScop
 def _is_told(value: Abstract) -> bool:
     """Whether there is more to say than the parameter's own reason."""
     return not isinstance(value, Number) or value.values is not None or value.high is not None
+
+
+def _pair(
+    origin: Origin, function: Function, calls: Sequence[Call], given: Given, scope: StaticScope
+) -> None:
+    """Says of the numbers of several values which go together: those of one call."""
+    columns: dict[str, list[Number]] = {}
+    template, values = given
+    for position, parameter in enumerate(function.template_parameters):
+        if parameter.name is not None and _is_several(template.get(parameter.name)):
+            each = template_arguments(calls, position, parameter, scope)
+            columns[parameter.name] = [one for one in each if isinstance(one, Number)]
+    for position, one in enumerate(function.parameters):
+        if one.name is not None and _is_several(values.get(one.name)):
+            found = [_argument(call, position, one.default, scope) for call in calls]
+            held = [converted(value, one.type, scope) for value in found]
+            columns[one.name] = [value for value in held if isinstance(value, Number)]
+    columns = {name: each for name, each in columns.items() if all(map(is_told_apart, each))}
+    rows: list[tuple[int, ...]] = []
+    for call in zip(*columns.values(), strict=True):
+        of_call = call_by_call(call)
+        if of_call is not None:
+            rows += of_call[1]
+        elif any(number.value is None for number in call):
+            return
+        else:
+            rows.append(tuple([number.value or 0 for number in call]))
+    place = f"{origin.path}:{function.span.start}"
+    for name, together in in_rows(place, tuple(columns), rows).items():
+        for known in given:
+            number = known.get(name)
+            if isinstance(number, Number):
+                known[name] = changed(number, together=together)
+
+
+def _is_several(value: Binding | None) -> bool:
+    return isinstance(value, Number) and value.values is not None and value.value is None

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from occlsp.source import types
 from occlsp.source.lexer import Token, spelled, tokenize
-from occlsp.source.numbers import Number
+from occlsp.source.numbers import Number, among
 from occlsp.source.record import record
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
+from occlsp.source.together import Together, rows_of
 from occlsp.source.type_syntax import template_arguments
 from occlsp.source.values import Abstract, join_values, to_number
 
@@ -60,6 +61,29 @@ def _each(scope: Scope, name: str) -> list[Scope]:
     return found
 
 
+def _call_by_call(scope: Scope, text: str) -> list[Scope]:
+    """The scope once for each of the calls that give several values to what a text names."""
+    given: dict[str, Together] = {}
+    for word in _words((text,)) if "<" in text else ():
+        number = scope.template.get(word)
+        rows = rows_of(number) if isinstance(number, Number) else None
+        if rows is not None:
+            given[word] = rows
+    calls = next(iter(given.values()), None)
+    if calls is None or len(calls.values) > MAX_TYPES:
+        return []
+    found = []
+    for row in range(len(calls.values)):
+        one = copy(scope)
+        one.template = {**scope.template}
+        for name, rows in given.items():
+            number = scope.template[name]
+            if rows.calls == calls.calls and isinstance(number, Number):
+                one.template[name] = among((rows.values[row],), number.type)
+        found.append(one)
+    return found
+
+
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield from (token.text for token in tokenize(text) if token.kind == "name")
@@ -72,7 +96,7 @@ def closed(text: str, scope: StaticScope, local: Collection[str]) -> tuple[str, 
     if scope.declared(bare) is not None or (bare in local and bare not in scope.template):
         return (NOT_KNOWN,)
     resolved = scope.type_text(bare)
-    scopes = instances(scope, [(resolved, (resolved,))])
+    scopes = instances(scope, [(resolved, (resolved,))]) or _call_by_call(scope, resolved)
     if not scopes:
         return (_closed(resolved, scope, local),)
     found = {one: None for each in scopes for one in closed(resolved, each, local)}

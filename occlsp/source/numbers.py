@@ -14,6 +14,7 @@ from typing import NamedTuple
 from occlsp.source.facts import Definition
 from occlsp.source.linear import Linear, linear
 from occlsp.source.record import changed, record
+from occlsp.source.together import Together, paired
 
 MAX_SET = 32
 """More values than this are told by their bounds."""
@@ -59,6 +60,8 @@ class Number:
     """Depends on what the device is: a property or an attribute that was queried."""
     occupancy: bool = False
     """Comes from an occupancy query of the runtime."""
+    together: Together | None = None
+    """Which of its values goes with which of others that the same calls give."""
 
     @property
     def value(self) -> int | None:
@@ -77,14 +80,14 @@ class Number:
         """The same, of another type."""
         return Number(
             *(type_, self.values, self.low, self.high, self.why, self.definition),
-            *(self.linear, self.device, self.occupancy),
+            *(self.linear, self.device, self.occupancy, self.together),
         )
 
     def defined(self, definition: Definition | None, linear: tuple[Linear, ...]) -> Number:
         """The same, as `definition` makes it."""
         return Number(
             *(self.type, self.values, self.low, self.high, self.why, definition),
-            *(linear, self.device, self.occupancy),
+            *(linear, self.device, self.occupancy, self.together),
         )
 
     def asked(self, *, device: bool) -> Number:
@@ -102,12 +105,17 @@ def unknown(why: str, type_: IntType | None = None, *, device: bool = False) -> 
     return Number(type_, why=why, device=device)
 
 
-def among(values: Iterable[int], type_: IntType | None, why: str | None = None) -> Number:
+def among(
+    values: Iterable[int],
+    type_: IntType | None,
+    why: str | None = None,
+    together: Together | None = None,
+) -> Number:
     """One of `values`; bounds where there are too many."""
     ordered = tuple(sorted(set(values)))
     if len(ordered) > MAX_SET:
         return Number(type_, None, ordered[0], ordered[-1], why or "many values")
-    return Number(type_, ordered, ordered[0], ordered[-1])
+    return Number(type_, ordered, ordered[0], ordered[-1], together=together)
 
 
 def between(low: int | None, high: int | None, type_: IntType | None, why: str | None) -> Number:
@@ -281,14 +289,15 @@ def _arithmetic(op: str, left: Number, right: Number) -> Number:
         if len(left.values) * len(right.values) > MAX_SET * MAX_SET:
             return unknown("many values", type_)
         try:
-            values = {
-                _result(_OPERATIONS[op](_as(a, type_), _as(b, type_)), type_)
-                for a in left.values
-                for b in right.values
-            }
+            values, together = paired(
+                left,
+                right,
+                lambda a, b: _result(_OPERATIONS[op](_as(a, type_), _as(b, type_)), type_),
+            )
         except NotKnown as reason:
             return unknown(str(reason), type_)
-        return among(values, type_).defined(None, linear(op, left, right))
+        found = among(values, type_, together=together)
+        return found.defined(None, linear(op, left, right))
     bounds = _bounds(op, left, right, type_)
     why = left.why or right.why or "not known"
     if bounds == (None, None):
@@ -372,10 +381,10 @@ def _compare(op: str, left: Number, right: Number) -> Number:
     if left.values is not None and right.values is not None:
         if type_ is None and min(*left.values, *right.values) < 0:
             return among((0, 1), BOOL)
-        pairs = {
-            int(compare(_as(a, type_), _as(b, type_))) for a in left.values for b in right.values
-        }
-        return among(pairs, BOOL)
+        pairs, together = paired(
+            left, right, lambda a, b: int(compare(_as(a, type_), _as(b, type_)))
+        )
+        return among(pairs, BOOL, together=together)
     if left.low is not None and right.high is not None and left.low > right.high >= 0:
         return known(int(op in (">", ">=", "!=")), BOOL)
     if left.high is not None and right.low is not None and 0 <= left.high < right.low:
@@ -453,8 +462,8 @@ def _extreme(left: Number, right: Number, *, largest: bool) -> Number:
     type_ = common(left.type, right.type)
     device = left.device or right.device
     if left.values is not None and right.values is not None:
-        values = {choose(_as(a, type_), _as(b, type_)) for a in left.values for b in right.values}
-        return among(values, type_).asked(device=device)
+        values, together = paired(left, right, lambda a, b: choose(_as(a, type_), _as(b, type_)))
+        return among(values, type_, together=together).asked(device=device)
     why = left.why or right.why or "not known"
     both_low = [n.low for n in (left, right) if n.low is not None]
     both_high = [n.high for n in (left, right) if n.high is not None]

@@ -10,6 +10,7 @@ from occlsp.source.facts import Triple, Value, Value3
 from occlsp.source.numbers import Number, convert
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
+from occlsp.source.together import call_by_call
 from occlsp.source.types import integer
 from occlsp.source.values import Abstract, Dim, components, to_dim, to_number
 
@@ -78,6 +79,10 @@ def _triples(dim: Dim) -> tuple[Triple, ...] | None:
     for x, y, z in dim.alternatives:
         if x.values is None or y.values is None or z.values is None:
             return None
+        of_calls = call_by_call((x, y, z))
+        if of_calls is not None:
+            found.update(of_calls[1])  # type: ignore[arg-type]
+            continue
         if len(found) + len(x.values) * len(y.values) * len(z.values) > 64:
             return None
         found.update(product(x.values, y.values, z.values))

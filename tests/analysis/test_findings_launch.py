@@ -140,7 +140,7 @@ void run(float* p, int n) {
 
 
 def test_sizes_that_may_never_occur_together_are_no_fault() -> None:
-    """Callers give (128, 4) and (16, 16): (128, 16) is a combination of ours."""
+    """Callers give (128, 4) and (16, 16): (128, 16) is what no call gives."""
     check(
         """
 __global__ void k(float* p) { p[0] = 1; }
@@ -151,7 +151,7 @@ static void run(float* p, int y) {
 template <int X>
 static void deep(float* p, int z) {
     k<<<4, dim3(X, 1, z)>>>(p);
-//   ^^^^^^^^^^^^^^^^^^^^^^ information block-too-large: for 2 of the 4 values that it can have: block dimension z is 128
+//   ^^^^^^^^^^^^^^^^^^^^^^ information block-too-large: for 1 of the 2 values that it can have: block dimension z is 128, above the 64 that any GPU launches
 }
 void all(float* p) {
     run<128>(p, 4);

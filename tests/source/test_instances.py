@@ -53,7 +53,7 @@ def test_names_of_the_caller_are_put_in() -> None:
     caller = "template <int D> void small() { constexpr int W = 2; run<Shape<W>>(0); }\n"
     assert threads(RUN + caller + "void a() { small<7>(); }\n") == [64]
     given = "template <int W> void small() { run<Shape<W>>(0); }\n"
-    assert threads(RUN + given + "void a() { small<1>(); small<3>(); }\n") is None
+    assert threads(RUN + given + "void a() { small<1>(); small<3>(); }\n") == [32, 96]
     assert threads(RUN + given) is None
 
 
