@@ -20,7 +20,7 @@ SLACK = 2.0
 order, and file systems round."""
 
 
-MOST_EDITS = 4000
+MOST_EDITS = 1000
 """Edits whose time is remembered."""
 
 

@@ -123,7 +123,7 @@ def _is_same(
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def words_of(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(_WORD.findall(text))
@@ -174,7 +174,7 @@ def _statements(body: bytes) -> list[tuple[frozenset[str], bool]]:
     return found
 
 
-@lru_cache(maxsize=8192)  # an edit leaves most statements alone
+@lru_cache(maxsize=2048)  # an edit leaves most statements alone
 def _statement(text: str) -> tuple[frozenset[str], bool]:
     return frozenset(_WORD.findall(text)), bool(_DECIDES.search(text))
 

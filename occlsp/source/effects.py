@@ -34,7 +34,7 @@ SPECIFIERS = frozenset(
     ]
 )
 SHORT = 64
-"""Tokens of a declaration that is remembered."""
+"""Tokens of a statement that is remembered."""
 NO_TYPE = frozenset(
     [
         "return",
@@ -84,7 +84,7 @@ class Declaration:
 
 def declarations(tokens: Sequence[Token]) -> tuple[Declaration, ...] | None:
     """The variables that a statement declares; None where it is no declaration."""
-    read = _short if len(tokens) <= SHORT else _declarations
+    read = _short_declarations if len(tokens) <= SHORT else _declarations
     return read(tuple(tokens))
 
 
@@ -109,7 +109,7 @@ def _declarations(tokens: tuple[Token, ...]) -> tuple[Declaration, ...] | None:
     return tuple(found) or None
 
 
-_short = lru_cache(maxsize=2048)(_declarations)
+_short_declarations = lru_cache(maxsize=1024)(_declarations)
 
 
 def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -259,10 +259,10 @@ class Assignment:
 
 def assignment(tokens: Sequence[Token]) -> Assignment | None:
     """The assignment that a statement is; None where it is none."""
-    return _assignment(tuple(tokens))
+    read = _short_assignment if len(tokens) <= SHORT else _assignment
+    return read(tuple(tokens))
 
 
-@lru_cache(maxsize=2048)
 def _assignment(tokens: tuple[Token, ...]) -> Assignment | None:
     depth = 0
     for index, token in enumerate(tokens):
@@ -281,6 +281,9 @@ def _assignment(tokens: tuple[Token, ...]) -> Assignment | None:
     if len(tokens) >= 2 and tokens[-1].text in ("++", "--"):
         return _step(tokens[:-1], tokens[-1].text)
     return None
+
+
+_short_assignment = lru_cache(maxsize=1024)(_assignment)
 
 
 def _step(target: Sequence[Token], op: str) -> Assignment | None:

@@ -163,12 +163,12 @@ def parse(source: str | Sequence[Token]) -> Node:
     return _parse_text(source) if isinstance(source, str) else _parse(tuple(source))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _parse_text(text: str) -> Node:
     return _parse(tokenize(text))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _parse(tokens: tuple[Token, ...]) -> Node:
     if not tokens:
         return Opaque("empty")

@@ -167,7 +167,7 @@ def _mentions(syntax: FileSyntax) -> frozenset[str]:
     return frozenset(names)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _pointers(body: bytes) -> frozenset[str]:
     """Names that a body gives to something, as it gives a kernel to a pointer."""
     return frozenset(m.decode().strip(" &\t\r\n") for m in _POINTER.findall(body))

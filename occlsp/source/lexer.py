@@ -54,7 +54,7 @@ def _tokenize(text: str) -> tuple[Token, ...]:
     return tuple([_made((match.lastgroup, match.group(), match.start())) for match in matches])
 
 
-_short = lru_cache(maxsize=8192)(_tokenize)
+_short = lru_cache(maxsize=2048)(_tokenize)
 _long = lru_cache(maxsize=16)(_tokenize)
 
 

@@ -125,7 +125,7 @@ def assigning_macros(defines: Iterable[Define]) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _assigns_parameter(parameters: tuple[str, ...], body: str) -> bool:
     """Whether a macro's body gives one of its parameters a value."""
     for parameter in parameters:

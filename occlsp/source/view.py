@@ -403,7 +403,7 @@ def _pair(path: str, item: object) -> tuple[str, object]:
     return path, item
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
     """`a::b<c>::d` as (part, template arguments) each."""
     tokens = tokenize(name)
@@ -426,7 +426,7 @@ def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def scope_names(qualified: str) -> tuple[str, ...]:
     """The namespaces, classes and name of a qualified name, anonymous namespaces left out."""
     return tuple(part for part, _ in parts(qualified.replace("(anonymous namespace)", "")))
