@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable
 
 from occlsp.source.branches import Scan, one_branch
+from occlsp.source.broken import begins_statement, impossible_in_body, is_statement
 from occlsp.source.classify import FUNCTION, classify
 from occlsp.source.directives import (
     Directive,
@@ -40,12 +41,11 @@ from occlsp.source.syntax import Condition
 from occlsp.source.text import IDENTIFIER, Span
 
 _DECLARATION = re.compile(rb"[{};#]")
-_IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
-_BOUNDARY = re.compile(rb"[;{}]")
 _VISIBLE = re.compile(rb"\S")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
 _GUARDED = re.compile(rb"\s*#\s*define\s+(" + IDENTIFIER + rb")[ \t]*(?:1[ \t]*)?\r?$", re.M)
+_NAMESPACES = frozenset(("root", "namespace", "linkage"))
 _MOST_DECLARATIONS = 100_000
 _DEEPEST = 128
 """Nested `#if`s: deeper ones are taken as if all their branches held."""
@@ -159,26 +159,15 @@ class Scanner:
     def next_impossible(self, position: int) -> int:
         """The next place that cannot be in a function body, or the end of the text."""
         if self.impossible < position:
-            match = _IMPOSSIBLE.search(self.masked, position)
-            self.impossible = len(self.masked) if match is None else match.start()
-            kernel = position - 1
-            while True:
-                kernel = self.masked.find(b"__global__", kernel + 1, self.impossible)
-                if kernel < 0:
-                    break
-                following = _BOUNDARY.search(self.masked, kernel)
-                if following is None:
-                    break
-                if following[0] == b"{":
-                    self.impossible = kernel
-                    break
-                kernel = following.start()
+            self.impossible = impossible_in_body(self.masked, position)
         return self.impossible
 
     # -- braces ---------------------------------------------------------------------------
 
     def open_declared(self, offset: int) -> int:
         """Uses the brace at `offset`; where the next token is looked for."""
+        if self.is_rest(offset):
+            self.begin_rest()
         scope, _, declaration, blocks = self.state
         opening, head = None, b""
         if blocks < _MOST_BLOCKS:
@@ -229,6 +218,19 @@ class Scanner:
             return self.masked, 0
         return self.branch_text(start, end), start
 
+    def is_rest(self, end: int) -> bool:
+        """Whether what is declared up to `end` is a statement: it is left of a function whose body
+        was closed too early, by a brace too many."""
+        scope, _, start, _ = self.state
+        return scope.kind in _NAMESPACES and is_statement(self.masked, start, end)
+
+    def begin_rest(self) -> None:
+        """What is left of a function that was closed too early is a scope of its own, which the
+        function's brace closes: else it would close the namespace."""
+        scope, _, declaration, blocks = self.state
+        rest = Scope("rest", scope, scope.names, declaration, declaration)
+        self.state = State(rest, 0, declaration, blocks)
+
     def close_declarations(self, offset: int) -> None:
         scope = self.state.scope
         self.last_close = offset + 1
@@ -272,8 +274,10 @@ class Scanner:
                 )
 
     def end_statement(self, offset: int) -> None:
+        if self.is_rest(offset):
+            self.begin_rest()
         scope, _, declaration, _ = self.state
-        if self.masked.find(b"const", declaration, offset) >= 0:
+        if scope.kind != "rest" and self.masked.find(b"const", declaration, offset) >= 0:
             self.scan.statements.append(Statement(declaration, offset, scope.names, scope.heads))
         self.state = state_of((scope, 0, offset + 1, 0))
         self.checkpoint(offset + 1)
@@ -284,6 +288,9 @@ class Scanner:
         floor = scope.opening
         boundary = max(self.masked.rfind(c, floor, offset) for c in (b";", b"{", b"}")) + 1
         end = max(min(self.last_close, boundary), scope.opening + 1)
+        if begins_statement(self.masked, boundary, offset):
+            # A statement that is not ended yet is no head of what follows.
+            boundary = max(self.masked.rfind(b"\n", floor, offset) + 1, boundary)
         while not scope.holds_declarations:
             if scope.kind != "block":
                 self.emit(scope, end)

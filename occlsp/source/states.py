@@ -28,7 +28,7 @@ class Scope:
         opening: int,
     ) -> None:
         self.kind = kind
-        self.holds_declarations = kind in ("root", "namespace", "linkage", "class")
+        self.holds_declarations = kind in ("root", "namespace", "linkage", "class", "rest")
         """Whether it is no function body and no initialiser."""
         self.parent = parent
         self.names = names
