@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from occlsp.source.callers import UNITS, Elsewhere
+from occlsp.source.callers import Elsewhere
+from occlsp.source.includes import UNITS
 
 if TYPE_CHECKING:
     from occlsp.source.entries import Entry
@@ -159,7 +159,7 @@ class Beside:
         file = self._find(path)
         if file is None or file.digest != digest:
             return None
-        return replace(file, parsed=None, local=None, facts=None, is_open=False)
+        return file.handed_on(local=None, facts=None, is_open=False)
 
     def digest(self, path: str) -> bytes:
         """A digest of a file's text, or of the names of a folder's units."""

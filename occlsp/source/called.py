@@ -9,7 +9,13 @@ from collections.abc import Set as AbstractSet
 
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import evaluate_text
-from occlsp.source.deciding import MAX_BODY, asked_names, asked_texts, body_text
+from occlsp.source.deciding import (
+    MAX_BODY,
+    asked_arguments,
+    asked_names,
+    asked_texts,
+    body_text,
+)
 from occlsp.source.flow import Interpreter
 from occlsp.source.instances import binding
 from occlsp.source.macros import Place as At
@@ -23,7 +29,7 @@ from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import Function
 from occlsp.source.view import kernel_bindings, scope_names
 
-_NOT_ASKED = unknown("it decides nothing")
+NOT_ASKED = unknown("it decides nothing")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 Asked = dict[int, list[bool]]
@@ -142,7 +148,16 @@ def _call(site: Site, asked: Asked, scope: StaticScope, own: AbstractSet[str], p
     if site.is_address:
         return Call(arguments, None)
     values = tuple(
-        evaluate_text(one, scope, path) if is_asked else _NOT_ASKED
+        evaluate_text(one, scope, path) if is_asked else NOT_ASKED
         for one, is_asked in zip(site.arguments, asked[site.start], strict=True)
     )
     return Call(arguments, values)
+
+
+def as_asked(call: Call, site: Site, decides: Sequence[bool] | None) -> Call:
+    """A call without the arguments that decide nothing, as they did when it was read."""
+    asked = asked_arguments(site, decides)
+    if call.arguments is None or all(asked):
+        return call
+    values = zip(call.arguments, asked, strict=True)
+    return Call(call.template, tuple([value if is_ else NOT_ASKED for value, is_ in values]))

@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from occlsp.source.affected import function_head
-from occlsp.source.called import calls_within, depends_on_callers
+from occlsp.source.called import as_asked, calls_within, depends_on_callers
 from occlsp.source.class_instances import class_bindings
 from occlsp.source.collect import Origin
 from occlsp.source.deciding import (
@@ -26,10 +26,11 @@ from occlsp.source.deciding import (
     asked_arguments,
     called_in,
 )
-from occlsp.source.fragment import words
 from occlsp.source.given import given_by
+from occlsp.source.includes import UNITS
 from occlsp.source.instances import binding
 from occlsp.source.macros import Place as At
+from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.overloads import arity_of, for_any, overlaps, shared_parameters
@@ -53,8 +54,6 @@ MAX_CALLS = 256
 MAX_SEEING = 10
 """Files that call a class template's function, of many that call one of this name."""
 
-UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
-"""Translation units: nobody includes them, so that what is internal to one is called there."""
 Decides = tuple[bool, ...] | None
 """Which parameters of a function may decide a launch; None: any may."""
 _NONE_DECIDES = (False,) * 64
@@ -117,8 +116,14 @@ class Callers:
         """What one file says of its functions by name."""
         found = self.by_file.get(origin.path)
         if found is None:
-            found = self.by_file[origin.path] = Names(origin)
+            found = self.by_file[origin.path] = Names(origin, self.mentions(origin.syntax.code))
         return found
+
+    def mentions(self, code: bytes) -> Mentions:
+        """Where names stand in a file: in the one that is read, much is known of it."""
+        if self.reuse is not None and self.reuse.memory.syntax.code is code:
+            return self.reuse.memory.mentions
+        return Mentions(code)
 
     def bindings(self, origin: Origin, index: int) -> Given | None:
         """What all callers give, and all uses of its class where that is a template; None where
@@ -284,7 +289,9 @@ class Callers:
                 return None
             for one in together:
                 if one.start in calls:
-                    found.append(calls[one.start])
+                    is_named = syntax.code.startswith(function.name.encode(), one.start)
+                    call = calls[one.start]
+                    found.append(as_asked(call, one, decides) if is_named else call)
                 elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
         return for_any(found, begin_alike)
@@ -296,7 +303,7 @@ class Callers:
             code = origin.syntax.code
             self.by_name[key] = [
                 (start, read_site(code, start, start + len(name), origin.view))
-                for start in words(code, name.encode())
+                for start in self.names(origin).mentions.places(name)
             ]
         return self.by_name[key]
 

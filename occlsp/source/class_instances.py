@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.fragment import words
 from occlsp.source.instances import Types, any_binding, binding
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope
@@ -92,7 +91,7 @@ def _uses_in(
     names = tuple(parameter.name for parameter in parameters)
     found: list[Call] = []
     inside: dict[int, list[Site]] = {}
-    for start in words(syntax.code, name.encode()):
+    for start in callers.names(origin).mentions.places(name):
         end = start + len(name)
         if not has_arguments(syntax.code, end):
             continue

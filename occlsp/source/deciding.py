@@ -13,7 +13,8 @@ from itertools import zip_longest
 
 from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Origin
-from occlsp.source.fragment import words
+from occlsp.source.kept import Kept
+from occlsp.source.mentions import Mentions
 from occlsp.source.passing import callables
 from occlsp.source.sites import Site, read_site
 from occlsp.source.slicing import plan
@@ -29,8 +30,9 @@ _WORD_BYTES = re.compile(rb"\b[A-Za-z_]\w*")
 class Names:
     """The functions of one file by name, and what of its text says something of them."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, mentions: Mentions) -> None:
         syntax = origin.syntax
+        self.mentions = mentions
         self.functions: dict[str, list[Function]] = {}
         for function in syntax.functions:
             self.functions.setdefault(function.name, []).append(function)
@@ -57,7 +59,7 @@ class Names:
             found = set(self.launching)
             pending = list(found)
             while pending:
-                for start in words(syntax.code, pending.pop().encode()):
+                for start in self.mentions.places(pending.pop()):
                     index = syntax.function_at(start)
                     inside = None if index is None else syntax.functions[index]
                     if inside is None or inside.body in kernels or start < inside.body.start:
@@ -151,11 +153,23 @@ def called_in(
     origin: Origin, function: Function, wanted: Iterable[str]
 ) -> Iterable[tuple[int, int, str]]:
     """Where a function's body names some others."""
-    wanted = frozenset(wanted)
-    for match in _WORD_BYTES.finditer(origin.syntax.code, *function.body):
-        callee = match.group().decode()
-        if callee in wanted:
-            yield *match.span(), callee
+    start, end = function.body
+    for place, callee in _named(origin.syntax.code[start:end], frozenset(wanted)):
+        yield start + place, start + place + len(callee), callee
+
+
+def _named(body: bytes, wanted: frozenset[str]) -> list[tuple[int, str]]:
+    """Where a body names some functions: an edit leaves most bodies as they were."""
+    found = _NAMED.get((body, wanted))
+    if found is None:
+        names = {name.encode() for name in wanted}
+        matches = [one for one in _WORD_BYTES.finditer(body) if one.group() in names]
+        found = [(one.start(), one.group().decode()) for one in matches]
+        _NAMED.put((body, wanted), found, len(body))
+    return found
+
+
+_NAMED: Kept[tuple[bytes, frozenset[str]], list[tuple[int, str]]] = Kept(1_000_000)
 
 
 def asked_arguments(site: Site, decides: Sequence[bool] | None) -> list[bool]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch, SourceError
 from occlsp.source.indexing import called_names, index_file
@@ -49,7 +50,6 @@ class Entry:
     alias_names: frozenset[str]
     syntax: FileSyntax | None
     """None where it was dropped: it is read again when facts are asked for."""
-    exports: bytes
     is_open: bool = False
     aliases: frozenset[str] = frozenset()
     local: LocalFacts | None = None
@@ -66,6 +66,20 @@ class Entry:
     """What `calls_of` gives; empty where nobody asked yet."""
     parsed: Parsed | None = None
     """For open files: what an edit is read from."""
+    fuller: Entry | None = None
+    """For open files: what they were before much of them was read again, for the edit that takes
+    it back."""
+    waited: int = 0
+    """For how many edits it was kept."""
+
+    @property
+    def exports(self) -> bytes:
+        """Digest of what others see of the file; made where they ask, as nobody does of a unit."""
+        return self.index.exports()
+
+    def handed_on(self, **changes: Any) -> Entry:
+        """The file for another workspace, without what edits of it are read from."""
+        return replace(self, parsed=None, fuller=None, **changes)
 
 
 def parsed_entry(
@@ -88,7 +102,6 @@ def parsed_entry(
         tuple(include.target for include in syntax.includes),
         alias_names(syntax) if names is None else names,
         syntax,
-        index.exports(),
         aliases=aliases,
     )
 
@@ -121,6 +134,7 @@ def drop_text(file: Entry) -> None:
     calls_of(file)
     file.syntax = None
     file.parsed = None
+    file.fuller = None
 
 
 def means(written: str, kernel: Kernel) -> bool:

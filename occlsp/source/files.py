@@ -6,6 +6,7 @@ Texts of files that are not open are dropped once they are read: what stays is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from occlsp.source.entries import (
@@ -18,7 +19,8 @@ from occlsp.source.entries import (
     read_file,
 )
 from occlsp.source.includes import IncludeResolver, written_includes
-from occlsp.source.parse import parse, reparse
+from occlsp.source.parse import parse
+from occlsp.source.rereading import reread
 from occlsp.source.syntax import FileSyntax
 from occlsp.source.view import View
 
@@ -122,17 +124,20 @@ class Files:
     def _store(self, path: str, text: bytes, digest: bytes, *, is_open: bool) -> Entry:
         old = self._files.get(path)
         aliases = old.aliases if old is not None else frozenset()
-        parsed = reparse(old.parsed if old is not None else None, text, aliases=aliases)
-        before = None
-        if parsed.step is not None and old is not None and old.parsed is not parsed:
-            is_of_index = old.parsed is not None and old.syntax is old.parsed.syntax
-            before = (old, parsed.step) if is_of_index else None
-        file = parsed_entry(path, parsed.syntax, digest, aliases, before)
+        parsed, base, fuller, waited = reread(old, text, aliases)
+        if base is None or base.parsed is None or base.syntax is not base.parsed.syntax:
+            file = parsed_entry(path, parsed.syntax, digest, aliases)
+        elif base.parsed is parsed:
+            file = replace(base)
+        else:
+            before = (base, parsed.step) if parsed.step is not None else None
+            file = parsed_entry(path, parsed.syntax, digest, aliases, before)
         file.is_open = is_open
-        file.parsed = parsed if is_open else None
+        file.parsed, file.fuller = (parsed, fuller) if is_open else (None, None)
+        file.waited = waited
         if old is not None:
             file.local, file.local_key = old.local, old.local_key
-            file.local_version = old.local_version
+            file.local_version, file.errors = old.local_version, old.errors
             if old.targets == file.targets:
                 file.resolved, file.resolved_at = old.resolved, old.resolved_at
             else:
@@ -145,7 +150,7 @@ class Files:
             again = parsed_entry(path, parse(text, aliases=wanted), digest, wanted)
             file.aliases, file.syntax = wanted, again.syntax
             self._forget_kernels(path)
-            file.index, file.exports = again.index, again.exports
+            file.index = again.index
             self._put(path, file)
         return file
 

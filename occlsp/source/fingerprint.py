@@ -64,11 +64,24 @@ def _add(digest: blake2b, name: str, view: View, seen: set[str]) -> None:
     if name in seen or len(seen) > 500:
         return
     seen.add(name)
+    said = view.spelled.get(name)
+    if said is None:
+        said = view.spelled[name] = _spelled(name, view)
+    for text, words in said:
+        digest.update(text)
+        for word in words:
+            _add(digest, word, view, seen)
+
+
+def _spelled(name: str, view: View) -> list[tuple[bytes, list[str]]]:
+    """What a macro or constant says, each time with the macros and constants in it. One that many
+    kernels name may be defined anew for each of them: it is read once."""
     texts = [item.define.body.text for item in view.defines(name)]
     texts += [constant.value.text for _, constant in view.constants(name) if constant.value]
+    said = []
     for text in texts:
-        digest.update(f"{name}={' '.join(text.split())};".encode())
-        for match in _WORD.finditer(text.encode()):
-            word = match.group().decode()
-            if view.values_among({word}):
-                _add(digest, word, view, seen)
+        words = [match.decode() for match in _WORD.findall(text.encode())]
+        values = view.values_among(set(words))
+        spelled = f"{name}={' '.join(text.split())};".encode()
+        said.append((spelled, [word for word in words if word in values]))
+    return said

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 USUAL_FOLDERS = ("", "include", "inc", "src", "source", "csrc", "common", "Common", "common/inc")
 """Folders below a workspace's root where headers are kept, tried after the `-I` ones."""
 
+UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
+"""Translation units: nobody includes them, so that what is internal to one is called there."""
 NOT_ENTERED = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/usr/lib/")
 """System and toolkit headers: what they define is known to the model, not read."""
 

@@ -4,7 +4,7 @@ follows is moved, and only the declarations around the edit are read again."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from occlsp.source.shifting import Shift
 from occlsp.source.states import Checkpoint
 from occlsp.source.stepping import Step
 from occlsp.source.syntax import Define
-from occlsp.source.text import common_prefix, common_suffix
+from occlsp.source.text import Span, common_prefix, common_suffix
 
 Item = TypeVar("Item")
 
@@ -32,6 +32,13 @@ class Edit:
     def delta(self) -> int:
         """How far the edit moves what follows it."""
         return self.new_end - self.old_end
+
+    def before(self, span: Span) -> Span:
+        """Where a piece of the new text stood, if it did and the edit is not at its border."""
+        if span.end <= self.start:
+            return span
+        start = span.start if span.start < self.new_end else span.start - self.delta
+        return Span(start, span.end - self.delta)
 
     def spanning(self, other: Edit) -> Edit:
         """The smallest edit that holds this and another of as many bytes."""
@@ -63,16 +70,22 @@ class Rescan:
     """What follows the region stood here in the old text; past its end: nothing does."""
 
 
-def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
-    """Scans again from the declaration before the edit until all goes on as before."""
+def rescan(
+    text: bytes, masked: bytes, old: Scan, edit: Edit, most: int | None = None
+) -> Rescan | None:
+    """Scans again from the declaration before the edit until all goes on as before; None where that
+    is not so `most` bytes behind it."""
     index = max(bisect_right(old.checkpoints, edit.start) - 2, 0)
     start = old.checkpoints[index]
     known = dict(zip(old.checkpoints, range(len(old.checkpoints)), strict=True))
     shift = Shift(edit.old_end, edit.delta)
+    far = len(text) if most is None else edit.new_end + most
 
     def goes_on_as_before(offset: int, here: Checkpoint) -> bool:
         if offset < edit.new_end or offset <= start:
             return False
+        if offset > far:
+            return True
         number = known.get(offset - edit.delta)
         if not number or old.checkpoints[number] < edit.old_end:
             return False  # the first is where reading begins, and ends nothing
@@ -90,6 +103,8 @@ def rescan(text: bytes, masked: bytes, old: Scan, edit: Edit) -> Rescan:
 
     scanner = Scanner(text, masked, start, old.states[index])
     scan = scanner.run(goes_on_as_before)
+    if scan.end > far:
+        return None
     old_end = scan.end - edit.delta if scanner.stopped else old.end + 1
     return Rescan(scan, start, scan.end, old_end)
 
@@ -206,7 +221,7 @@ def _define_place(define: Define) -> int:
     return define.body.span.start
 
 
-def is_same_macros(old: list[Define], new: list[Define]) -> bool:
+def is_same_macros(old: Sequence[Define], new: Sequence[Define]) -> bool:
     """Whether two lists define the same, wherever it stands."""
     return len(old) == len(new) and all(
         mine.name == its.name

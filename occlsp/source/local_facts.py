@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.beside import Seen
-from occlsp.source.callers import UNITS, Callers, Paused
+from occlsp.source.callers import Callers, Paused
 from occlsp.source.collect import FunctionFacts, Origin
 from occlsp.source.expansion import (
     Expansion,
@@ -31,10 +31,12 @@ from occlsp.source.expansion import (
 )
 from occlsp.source.facts import Attribute, InstanceBounds, Kernel, Launch
 from occlsp.source.ignores import ignores
+from occlsp.source.includes import UNITS
 from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
 from occlsp.source.pieces import Pieces
+from occlsp.source.record import changed
 from occlsp.source.resolve import deciding_names, function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory, users_in_view
@@ -174,9 +176,12 @@ class Reading:
                 found.add(function_facts(self.origin, None, launches, calls, no_callers))
                 continue
             kept = read[index]
-            if kept.asks:
+            if kept.asks and kept.uncalled is None:
                 work = partial(self.with_callers, callers, index, kept, launches, calls, inside)
                 kept = yield from self.in_pieces(callers, work)
+                kept = changed(kept, uncalled=(self.path, index) in callers.uncalled)
+            elif kept.uncalled:
+                callers.uncalled.add((self.path, index))
             span = self.syntax.functions[index].span
             self.reuse.memory.functions.setdefault(span, []).append(kept)
             found.add(self.told(kept, index, callers))
@@ -260,6 +265,7 @@ def local_facts(
             kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
     reuse.memory.asked = callers.asked_of(path)
+    memory = reuse.finish()
     # Nobody includes a unit: all uses of its macros are here.
     is_told = found.is_complete and path.endswith(UNITS)
     launches = decided(found.launches) if is_told else found.launches
@@ -270,7 +276,7 @@ def local_facts(
         ignores(syntax.text),
         any(index.macro_sets_attributes for index in view.indexes),
         reading.asks_callers and not path.endswith(UNITS),
-        reuse.finish(),
+        memory,
     )
 
 

@@ -30,6 +30,9 @@ from occlsp.source.text import LineIndex, Span
 LARGEST = 8_000_000
 """Bytes of a file that are read at most: no CUDA source that people write is near it."""
 
+NEARBY = 8_000
+"""Bytes around an edit that are soon read again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -78,13 +81,25 @@ def reparse(
     return _parsed(text, masked, aliases, names, scan, facts)
 
 
-def _changed(previous: Parsed, text: bytes) -> Parsed | None:
-    """The file after an edit; None where the edit changes what `__global__` is called."""
+def nearby(previous: Parsed, text: bytes, aliases: frozenset[str]) -> Parsed | None:
+    """As `reparse`; None where more than a few declarations are to be read for it."""
+    if previous.aliases != aliases or not _is_complete(previous) or len(text) > LARGEST:
+        return None
+    if previous.syntax.text == text:
+        return previous
+    return _changed(previous, text, NEARBY)
+
+
+def _changed(previous: Parsed, text: bytes, most: int | None = None) -> Parsed | None:
+    """The file after an edit; None where the edit changes what `__global__` is called, or where
+    more than `most` bytes are to be read."""
     typed = incremental.difference([(previous.syntax.text, text)])
     masked = mask_again(text, previous.syntax.text, previous.mask, typed.start, typed.old_end)
     edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
-    new = incremental.rescan(text, masked, previous.scan, edit)
-    if new.scan.is_cut:
+    if most is not None and edit.new_end - edit.start > most:
+        return None
+    new = incremental.rescan(text, masked, previous.scan, edit, most)
+    if new is None or new.scan.is_cut:
         return None
     scan = incremental.join_scans(previous.scan, new, edit)
     old_defines = incremental.replaced_defines(previous.scan, new)

@@ -8,7 +8,7 @@ names another meaning; what callers give is compared where it was asked for.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,15 +18,19 @@ from occlsp.source.affected import (
     Declared,
     affected_names,
     changed_names,
+    function_head,
     words_in,
     words_of,
     words_that_count,
 )
 from occlsp.source.collect import FunctionFacts
+from occlsp.source.downstream import Downstream
 from occlsp.source.expansion import launching_macros
 from occlsp.source.facts import InstanceBounds, Kernel
 from occlsp.source.harmless import harmless_words
+from occlsp.source.includes import UNITS
 from occlsp.source.incremental import difference
+from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given, Move
 from occlsp.source.record import changed
 from occlsp.source.sentences import NO_VARIABLES
@@ -51,6 +55,11 @@ class Asked(NamedTuple):
     """Those that were looked for all over it."""
     bodies: frozenset[int]
     """Where the braces of functions open whose bodies were read all the same."""
+
+
+def nothing_beside(seen: Seen) -> bool:
+    """For a workspace that looks at no other units."""
+    return True
 
 
 NOTHING_ASKED = Asked(frozenset(), frozenset())
@@ -97,6 +106,8 @@ class KeptFunction:
     """What its callers gave."""
     facts: FunctionFacts | None = None
     """With what they gave."""
+    uncalled: bool | None = None
+    """Whether nobody calls it that might; None where its callers are to be asked."""
 
     def moved(self, move: Move) -> KeptFunction:
         bare, facts = _facts_moved(self.bare, move), _facts_moved(self.facts, move)
@@ -161,7 +172,11 @@ class Memory:
     """For how many readings it was kept."""
     told: LocalFacts | None = None
     """What was told of the file, without this."""
+    mentions: Mentions = field(init=False)
     asked: Asked = NOTHING_ASKED
+
+    def __post_init__(self) -> None:
+        self.mentions = Mentions(self.syntax.code)
 
     def instances(
         self,
@@ -198,7 +213,7 @@ class Memory:
     def found(self) -> int:
         """How much was found."""
         calls = [kept for many in self.calls.values() for kept in many if kept.calls is not None]
-        return len(self.functions) + len(calls)
+        return len(self.kernels) + len(self.functions) + len(calls)
 
 
 class Earlier:
@@ -223,6 +238,18 @@ class Earlier:
         old, new = before.syntax, now.syntax
         self.edit = difference([(old.text, new.text), (old.masked, new.masked)])
         self.move = Move(path, self.edit)
+        self.is_same_beside = True
+        """Whether what was looked at of other units is as it was."""
+        self.classes: Collection[str] | None = None
+        """The class templates in view, where the callers of the file's functions are all in it, or
+        as they were."""
+
+        self._downstream: Downstream | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known what was given in it, and may be given now."""
+        return self.classes is not None and self.before.told is not None
 
     def kernels(self, raw: RawKernel, head: tuple[object, ...]) -> Iterator[KeptKernel]:
         """What was kept of a kernel."""
@@ -233,15 +260,26 @@ class Earlier:
         """What was kept of a function."""
         for kept in self.valid(self.before.functions, function.span, head):
             words = self.words_if_harmless(function, kept.names | self.launching)
-            if words is not None:
-                yield replace(kept, words=kept.words | words) if words else kept
+            if words is None:
+                continue
+            if kept.uncalled is not None and self.may_be_given_else(function):
+                kept = changed(kept, uncalled=None)
+            yield changed(kept, words=kept.words | words) if words else kept
+
+    def may_be_given_else(self, function: Function) -> bool:
+        """Whether callers may give a function something else than before."""
+        if self._downstream is None and self.is_told:
+            assert self.classes is not None
+            told = self.before, self.now, self.edit
+            self._downstream = Downstream(*told, self.affected, self.classes)
+        return self._downstream is None or self._downstream.reaches(function)
 
     def calls(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptCalls]:
         """What was kept of the calls in a function, by what its callers gave."""
         for kept in self.valid(self.before.calls, function.span, head):
             words = self.words_if_harmless(function, kept.names | kept.wanted)
             if words is not None:
-                yield replace(kept, words=kept.words | words) if words else kept
+                yield changed(kept, words=kept.words | words) if words else kept
 
     def valid(
         self, table: dict[Span, list[K]], span: Span, head: tuple[object, ...]
@@ -256,11 +294,7 @@ class Earlier:
 
     def old_span(self, span: Span) -> Span:
         """Where a piece of text stood, if it did and the edit is not at its border."""
-        edit = self.edit
-        if span.end <= edit.start:
-            return span
-        start = span.start if span.start < edit.new_end else span.start - edit.delta
-        return Span(start, span.end - edit.delta)
+        return self.edit.before(span)
 
     def is_inside(self, span: Span) -> bool:
         """Whether the edit is in a piece of text."""
@@ -290,9 +324,11 @@ class Reuse:
         syntax: FileSyntax,
         view: View,
         is_kernel: Callable[[str], bool] = lambda name: False,
+        is_same_beside: Callable[[Seen], bool] = nothing_beside,
         *,
         keeps: bool = True,
     ) -> None:
+        """`is_same_beside` tells whether what was looked at of other units is as it was."""
         self.path = path
         self.keeps = keeps
         """Whether there is to be a next reading."""
@@ -304,12 +340,15 @@ class Reuse:
         """Macros whose uses are read in place, as they launch something or make a kernel."""
         self.earlier: list[Earlier] = []
         self.anew = 0
-        """Functions that were evaluated."""
+        """Functions and kernels that were evaluated."""
         self._is_kernel = is_kernel
         self._variables = view.variables
+        self._classes = view.class_templates if path.endswith(UNITS) else None
+        self._is_same_beside = is_same_beside
         self._fuller = before and before.fuller
         if before is not None:
             self.memory.beside.update(before.beside)
+            self.memory.mentions = Mentions(syntax.code, before.mentions)
             self._take(before, is_last=True)
 
     def readings(self) -> Iterator[Earlier]:
@@ -336,11 +375,47 @@ class Reuse:
                 changed.add(name)
             else:
                 self.memory.variables[name] = said
+        is_same = before.told is None or self._is_same_beside(before.told.beside)
         earlier = Earlier(self.path, before, self.memory, changed, self.launching, is_last=is_last)
+        earlier.is_same_beside = is_same
+        earlier.classes = self._classes if is_same else None
         self.earlier.append(earlier)
+
+    def carry(self) -> None:
+        """Takes over what nobody asked for in this reading, as nothing changes it."""
+        memory = self.memory
+        for one in self.earlier:
+            if not one.is_told:
+                continue
+            for function in memory.syntax.functions:
+                span = function.span
+                if span not in memory.calls and one.old_span(span) in one.before.calls:
+                    many = list(one.calls(function, function_head(function)))
+                    if many:
+                        memory.calls[span] = many
+            for asked, (key, calls) in one.before.elsewhere.items():
+                if asked not in memory.elsewhere:
+                    one.move.is_lost = False
+                    moved = calls and [call.moved(one.move) for call in calls]
+                    if not one.move.is_lost:
+                        memory.elsewhere[asked] = (key, moved)
+            functions, classes = memory.index.functions, self._classes or ()
+            names = {n for n in one.before.asked.names if n in functions or n in classes}
+            bodies = map(one.move.offset, one.before.asked.bodies)
+            memory.asked = Asked(memory.asked.names | names, memory.asked.bodies.union(bodies))
+
+    def seen_beside(self, now: Seen) -> Seen:
+        """What was looked at of the units beside the file, in this reading and in those of which
+        something is taken over."""
+        told = [one.before.told for one in self.earlier if one.is_told]
+        seen = {each[:2]: each for one in told if one is not None for each in one.beside}
+        seen.update({each[:2]: each for each in now})
+        return tuple(seen.values())
 
     def finish(self) -> Memory:
         """What to keep for the next reading."""
+        self.carry()
+        self.memory.mentions.settle({*self.memory.index.functions, *(self._classes or ())})
         kept: Memory | None = None
         for one in self.earlier:
             before = one.before
@@ -365,11 +440,6 @@ class Reuse:
         """What was kept of the calls in a function, by what its callers gave."""
         return (kept for one in self.earlier for kept in one.calls(function, head))
 
-    def beside(self) -> Seen:
-        """What the last reading looked at of the units beside the file."""
-        told = self.earlier[0].before.told if self.earlier else None
-        return told.beside if told is not None else ()
-
     def calls_elsewhere(
         self, asked: AskedElsewhere, key: bytes
     ) -> list[Call] | Literal[False] | None:
@@ -385,6 +455,7 @@ class Reuse:
 
     def kernel_words(self, raw: RawKernel, head: tuple[object, ...]) -> frozenset[str]:
         """The words that a kernel's facts follow from."""
+        self.anew += 1
         if not self.keeps:
             return frozenset()
         return words_in(self.memory.syntax.masked, raw.span) | words_of(str(head))

@@ -16,11 +16,11 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from occlsp.source.callers import UNITS
 from occlsp.source.crew import Crew, Died, cores
 from occlsp.source.entries import MAX_FILE, Entry, drop_text, parsed_entry
 from occlsp.source.files import nothing_known
 from occlsp.source.finding import MAX_FILES, includable_files, source_files
+from occlsp.source.includes import UNITS
 from occlsp.source.parse import parse
 from occlsp.source.store import Row, Store, payload
 from occlsp.source.workspace import Evaluated, Workspace

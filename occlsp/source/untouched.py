@@ -39,7 +39,7 @@ def _moved(
     earlier: Earlier, path: str, syntax: FileSyntax, view: View, reuse: Reuse
 ) -> LocalFacts | None:
     told = earlier.before.told
-    if told is None or told.asks_callers or earlier.affected:
+    if told is None or told.asks_callers or earlier.affected or not earlier.is_same_beside:
         return None
     old = earlier.before.syntax
     if any(len(getattr(old, name)) != len(getattr(syntax, name)) for name in _LISTS):

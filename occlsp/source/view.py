@@ -79,6 +79,7 @@ class FileIndex:
     _assigning: frozenset[str] | None = None
     made_of: dict[str, tuple[str, ...]] | None = field(default=None, compare=False)
     """Word → the names that are declared by it here; None until somebody asks."""
+    _exports: bytes | None = field(default=None, compare=False)
     token: object = field(default=None, compare=False)
     """Stands for the index in the steps of later ones."""
     steps: tuple[tuple[object, frozenset[str]], ...] = field(default=(), compare=False)
@@ -107,6 +108,11 @@ class FileIndex:
 
     def exports(self) -> bytes:
         """Digest of what others see of this file: changed when their facts may change."""
+        if self._exports is None:
+            self._exports = self._digest()
+        return self._exports
+
+    def _digest(self) -> bytes:
         parts: list[str] = []
         for items in self.defines.values():
             for d in items:
@@ -119,7 +125,10 @@ class FileIndex:
                 if item.forwards is not None:
                     parts += (name, str(item.forwards))
                 if item.body is not None:
-                    parts += (name, item.body, written(item.function.listed_code))
+                    function = item.function
+                    heads = (function.listed_code, *function.template_heads)
+                    parts += (function.qualified_name, item.body, item.returns)
+                    parts += (*map(written, heads), *_texts(item), str(function.is_constexpr))
         for aliases in self.aliases.values():
             for alias in aliases:
                 parts += (alias.name, *alias.scope, alias.target)
@@ -131,7 +140,7 @@ class FileIndex:
         return digest.digest()
 
 
-def _texts(item: Define | Constant) -> list[str]:
+def _texts(item: Define | Constant | Callable_) -> list[str]:
     return [condition.text for condition in item.conditions]
 
 
@@ -300,6 +309,8 @@ class View:
         """What functions return, by what they are called with."""
         self.meant: dict[object, list[tuple[str, Any]]] = {}
         """Declarations by the name, its qualifiers and the scope that it stands in."""
+        self.spelled: dict[str, list[tuple[bytes, list[str]]]] = {}
+        """What macros and constants say, as fingerprints have it."""
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
 
     def values_among(self, names: Set[str]) -> Set[str]:

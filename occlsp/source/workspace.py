@@ -16,7 +16,7 @@ from typing import Any
 
 from occlsp.source import kernel_facts as heads
 from occlsp.source.beside import Beside
-from occlsp.source.callers import UNITS, Callers, Elsewhere, Mains
+from occlsp.source.callers import Callers, Elsewhere, Mains
 from occlsp.source.collect import Origin
 from occlsp.source.entries import (
     Entry,
@@ -28,12 +28,13 @@ from occlsp.source.entries import (
 )
 from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
+from occlsp.source.includes import UNITS
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Including, Outside
 from occlsp.source.pieces import Pieces, finished
 from occlsp.source.places import are_same, moved_elsewhere, places_of
 from occlsp.source.record import changed
-from occlsp.source.reuse import Memory, Reuse
+from occlsp.source.reuse import Memory, Reuse, nothing_beside
 from occlsp.source.syntax import FileSyntax, RawKernel
 from occlsp.source.unchanged import Variables
 from occlsp.source.untouched import moved_facts
@@ -111,9 +112,8 @@ class Workspace(Files):
         file = self._files[path]
         self._slim(path, file)
         asks = file.local is not None and file.local.asks_callers
-        return replace(
-            file, syntax=None, parsed=None, facts=None, world=self.world() if asks else b""
-        )
+        world = self.world() if asks else b""
+        return file.handed_on(syntax=None, facts=None, world=world)
 
     def world(self) -> bytes:
         """Digest of all files in view: what calls from anywhere depend on."""
@@ -263,10 +263,10 @@ class Workspace(Files):
         if self._beside is not None:
             self._beside.begin()
         before = self.remembered(path, environment)
-        reuse = Reuse(path, before, environment, syntax, view, names.now, keeps=file.is_open)
-        local = None
-        if self._beside is None or self._beside.is_same(reuse.beside()):
-            local = moved_facts(path, syntax, view, reuse)
+        is_same = self._beside.is_same if self._beside is not None else nothing_beside
+        keeps = file.is_open
+        reuse = Reuse(path, before, environment, syntax, view, names.now, is_same, keeps=keeps)
+        local = moved_facts(path, syntax, view, reuse)
         if local is None:
             local = yield from self._read_anew(path, syntax, view, reuse)
         self._give_back()
@@ -285,10 +285,10 @@ class Workspace(Files):
         callers.beside = partial(self._calling_beside, reuse.memory)
         local = yield from local_facts(path, syntax, view, callers, reuse)
         if self._beside is not None:
-            local.beside = self._beside.looked_at()
+            local.beside = reuse.seen_beside(self._beside.looked_at())
         reuse.memory.kernel_names.update(names.answers)
         reuse.memory.variables.update(view.variables.answers)
-        local.kernel_names = dict(names.answers)
+        local.kernel_names = dict(reuse.memory.kernel_names)
         local.places = places_of(path, local, self._files, is_open=reuse.keeps)
         local.asks_callers |= self._outsides[path].is_asked
         if reuse.keeps:
@@ -466,9 +466,7 @@ class Workspace(Files):
         state = {k: v for k, v in self.__dict__.items() if k not in _HERE_ALONE}
         state["_findable"] = self._resolver.known()
         state["_files"] = {
-            path: replace(
-                file, parsed=None, syntax=None if self._reader is not None else file.syntax
-            )
+            path: file.handed_on(syntax=None if self._reader is not None else file.syntax)
             for path, file in self._files.items()
         }
         return state

@@ -7,6 +7,7 @@ import pytest
 from occlsp.source.collect import Origin
 from occlsp.source.deciding import Deciding, Names
 from occlsp.source.indexing import index_file
+from occlsp.source.mentions import Mentions
 from occlsp.source.parse import parse
 from occlsp.source.view import View
 from occlsp.source.workspace import Workspace
@@ -21,7 +22,7 @@ def deciding(text: str, name: str) -> tuple[bool, ...] | None:
     origin = Origin("/a.cu", syntax, View("/a.cu", [index_file("/a.cu", syntax)], {}))
     found = Deciding()
     found.take(origin, syntax.functions[-1 - text.count("void ")], {"k", "n", "b", "t"})
-    return found.parameters(origin, Names(origin), name)
+    return found.parameters(origin, Names(origin, Mentions(syntax.code)), name)
 
 
 @pytest.mark.parametrize(
