@@ -65,5 +65,7 @@ def main(ctx: click.Context) -> None:
     """CUDA occupancy from the compiler's own numbers, in the editor and in CI."""
     # Hardly anything that a command makes is in a cycle: looking for it cost a tenth of a check.
     gc.set_threshold(1_000_000, 50, 1_000)
+    # Nor is it looked for at the end, when the interpreter would go through all that was made.
+    ctx.call_on_close(gc.freeze)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["changed", "record"]
+__all__ = ["changed", "pickled_by", "record"]
 T = TypeVar("T")
 
 if TYPE_CHECKING:
@@ -22,14 +23,15 @@ else:
 
 
 def _as_values(kind: Any) -> Any:
-    """Has a class pickled by its values alone: scans hand many from one process to another."""
-    values = _fields(kind)[0]
-
-    def reduced(self: object) -> tuple[Any, tuple[object, ...]]:
-        return kind, values(self)
-
-    kind.__reduce__ = reduced
+    pickled_by(kind, _fields(kind)[0])
     return kind
+
+
+def pickled_by(kind: Any, values: Callable[[Any], tuple[object, ...]]) -> None:
+    """Has a class pickled by its values alone, and no Python run for each: scans keep and send
+    many."""
+    kind._values = property(values)
+    copyreg.pickle(kind, attrgetter("__class__", "_values"))
 
 
 def changed(one: T, **changes: object) -> T:

@@ -13,6 +13,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from occlsp.source.record import pickled_by
+
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
 IDENTIFIER = rb"[A-Za-z_$\x80-\xff][0-9A-Za-z_$\x80-\xff]*"
@@ -28,6 +30,7 @@ class Span(NamedTuple):
     end: int
 
 
+pickled_by(Span, tuple)
 span_of: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
 """A span of its two ends, without the call that names them: they are made by the million."""
 
