@@ -12,7 +12,6 @@ import click
 from occlsp import HOME
 from occlsp.analysis.baseline import Baseline, Change, Key, compare, of_rows, write
 from occlsp.analysis.findings import RULES, findings
-from occlsp.analysis.fixes import fixes
 from occlsp.analysis.join import Row
 from occlsp.analysis.results import Edit, Finding, Fix
 from occlsp.analysis.snapshot import Snapshot
@@ -117,6 +116,8 @@ class Output:
         text = file.text[line.start : line.end].decode("utf-8", "replace")
         offered: tuple[Fix, ...] = ()
         if self.format == "sarif":
+            from occlsp.analysis.fixes import fixes
+
             every = fixes(snapshot, found.path, found.span)
             offered = tuple(f for f in every if found.code in f.codes and f.disabled is None)
         place = region(file.lines, found.span)

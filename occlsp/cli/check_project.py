@@ -198,7 +198,6 @@ def _reports(
     request: Request, root: Path, wanted: Sequence[str], settings: Settings, progress: Progress
 ) -> Iterator[Report]:
     from occlsp.reports.discover import discover
-    from occlsp.reports.read import read_report
 
     files = list(request.reports)
     if request.report_folder is not None:
@@ -208,6 +207,8 @@ def _reports(
         if not request.compile:
             yield from _cached(wanted)
     for done, file in enumerate(files, 1):
+        from occlsp.reports.read import read_report  # it takes a while
+
         progress(f"reading {file}", done, len(files))
         yield read_report(file)
 

@@ -8,12 +8,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from occlsp.reports.commandline import peel, split_command
-from occlsp.reports.flags import Filtered, filter_flags
+
+if TYPE_CHECKING:
+    from occlsp.reports.flags import Filtered
 
 NAME = "compile_commands.json"
 MAX_BYTES = 512 << 20
@@ -54,6 +56,8 @@ class Command:
         self, workspaces: Sequence[Path], env: Mapping[str, str] | None = None
     ) -> Filtered | str:
         """What of its flags may be used; why none where it is no compile of CUDA."""
+        from occlsp.reports.flags import filter_flags  # most folders have no commands
+
         peeled = peel(self.words)
         if peeled.compiler is None:
             return peeled.reason or "not a compile of CUDA"

@@ -7,15 +7,16 @@ where other threads run, must ask for one process.) Elsewhere they are given a c
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import pickle
 import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -108,6 +109,8 @@ class _Member:
     """One child."""
 
     def __init__(self, crew: Crew[T, R], items: Sequence[T], others: Sequence[_Member]) -> None:
+        import multiprocessing  # one process alone has no need of it
+
         context: Any = multiprocessing.get_context(crew.method)
         self.connection, theirs = context.Pipe()
         self.waiting: deque[list[int]] = deque()
@@ -162,6 +165,8 @@ def _ready(members: Sequence[_Member], *, block: bool) -> list[_Member]:
     busy = [member for member in members if member.waiting]
     if not busy:
         return []
+    from multiprocessing.connection import wait
+
     # In short turns: a wait without end is deaf to interrupts on some systems.
     ready = wait([member.connection for member in busy], 0.5 if block else 0)
     return [member for member in busy if member.connection in ready]
