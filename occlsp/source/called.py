@@ -71,6 +71,7 @@ def calls_within(
             frozenset(names),
             frozenset(p.name for p in function.parameters if p.name),
             origin.view.assigning,
+            is_whole=False,
         )
         names = found.slice.names
     of_callers = given() if depends_on_callers(origin, function, names) else None

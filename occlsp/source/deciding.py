@@ -144,6 +144,7 @@ class Deciding:
             frozenset(asked_names(sites, asked)),
             parameters,
             origin.view.assigning,
+            is_whole=False,
         )
         # Where a body cannot be read, nothing is known of what it hands on, whatever it is given.
         return frozenset() if found.statements is None else frozenset(found.slice.names)

@@ -133,10 +133,11 @@ def plan(
     parameters: frozenset[str],
     assigning: frozenset[str],
     *,
-    is_whole: bool = False,
+    is_whole: bool,
 ) -> Plan:
     """What is followed for some names at some places, or behind all of a body (`is_whole`). Most
-    bodies are asked for what decides it, and then followed once or twice."""
+    bodies are asked for what decides it, and then followed once or twice, so `is_whole` is always
+    given by name: what is asked for in another way is not found again."""
     until = len(text)
     if until > MOST_BODY:
         return _unreadable(text, names, assigning)
