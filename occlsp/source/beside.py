@@ -92,12 +92,12 @@ class Beside:
             return digest
         if what == _EXTERNS:
             if digest not in self._declared:
-                found = _EXTERN.findall(self.read(path) or b"")
+                text = self.read(path) or b""
+                found = _EXTERN.findall(text) if b"extern" in text else ()
                 self._declared[digest] = frozenset(one.decode() for one in found)
             return self._declared[digest]
         if (digest, what) not in self._naming:
-            word = _MAIN if what == _MAIN_IN else re.compile(rb"\b%b\b" % what.encode())
-            self._naming[digest, what] = word.search(self.read(path) or b"") is not None
+            self._naming[digest, what] = _says(self.read(path) or b"", what)
         return self._naming[digest, what]
 
     def calling(self, path: str, name: str) -> list[Elsewhere] | None:
@@ -187,6 +187,14 @@ class Beside:
     def _open(self, path: str) -> Entry | None:
         file = self._find(path)
         return file if file is not None and file.is_open else None
+
+
+def _says(text: bytes, what: str) -> bool:
+    """Whether a text has a `main`, or a name."""
+    if what == _MAIN_IN:
+        return b"main" in text and _MAIN.search(text) is not None
+    name = what.encode()
+    return name in text and re.search(rb"\b%b\b" % name, text) is not None
 
 
 def _units(folder: str) -> list[str]:

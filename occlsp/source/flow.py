@@ -21,9 +21,9 @@ from occlsp.source.lexer import tokenize
 from occlsp.source.linear import itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.sentences import places_of
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, FlowScope, State, join_states
+from occlsp.source.text import places_of
 from occlsp.source.values import (
     Abstract,
     to_number,
@@ -345,8 +345,11 @@ class Interpreter(Variables):
 
     def simple(self, node: st.Simple) -> None:
         text = self.text
-        ends = _EXITS.match(text, node.start, node.end) is not None
+        may_end = self.slice.may_end(node.start, node.end)
+        ends = may_end and _EXITS.match(text, node.start, node.end) is not None
         if node.jump is None and not self.slice.touches(node.start, node.end):
+            if not may_end:
+                return
             if ends:
                 self.state.reachable = False
             elif "using" in text[node.start : node.end] or "typedef" in text[node.start : node.end]:

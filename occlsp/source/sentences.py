@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
 from occlsp.source.statements import MARKS
+from occlsp.source.text import places_of
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
@@ -295,18 +296,6 @@ def _is_step(text: str, start: int, brace: int) -> bool:
     """Whether the end of a loop's head stands there: `++i) {`."""
     piece = text[start:brace].rstrip()
     return piece.endswith(")") and piece.count(")") > piece.count("(")
-
-
-def places_of(text: str, name: str) -> Iterator[int]:
-    """Where a name stands in a text as a word of its own."""
-    length = len(name)
-    place = text.find(name)
-    while place >= 0:
-        end = place + length
-        before, behind = text[place - 1 : place], text[end : end + 1]
-        if not (behind.isalnum() or before.isalnum() or behind == "_" or before == "_"):
-            yield place
-        place = text.find(name, end)
 
 
 def _depth(text: str, start: int, end: int) -> int:

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from occlsp.source.record import record
+from occlsp.source.text import places_of
 
 MAX_NESTING = 150
 
@@ -94,15 +95,11 @@ class Choice(Statement):
     has_else: bool
 
 
-_MARKS_OF_STRUCTURE = "(){}[];\x01\x02\x03"
+_MARKS_OF_STRUCTURE = re.compile("[(){}\\[\\];\x01\x02\x03]")
 _WORDS_OF_STRUCTURE = (
     *("if", "else", "for", "while", "do", "switch", "case", "default", "try", "catch", "return"),
     *("goto", "break", "continue", "throw", "co_return", "struct", "class", "union", "enum"),
 )
-_STRUCTURE = re.compile(
-    "|".join((*map(re.escape, _MARKS_OF_STRUCTURE), *(rf"{w}\b" for w in _WORDS_OF_STRUCTURE)))
-)
-"""Faster where it begins with no assertion: that a word stands alone in front is seen to after."""
 _JUMPS = frozenset({"return", "goto", "break", "continue", "throw", "co_return"})
 _CONTROL = frozenset({"if", "for", "while", "do", "switch", "try"})
 _LAMBDA = re.compile(
@@ -139,17 +136,14 @@ def is_whole(text: str, end: int) -> bool:
     )
 
 
-def _tokens(text: str) -> list[tuple[str, int]]:
-    """What a text is structured by, and an empty token at its end."""
-    found = []
-    for match in _STRUCTURE.finditer(text):
-        start, token = match.start(), match.group()
-        if len(token) > 1:
-            before = text[start - 1 : start]
-            if before.isalnum() or before == "_":
-                continue
-        found.append((token, start))
-    found.append(("", len(text)))
+def _tokens(text: str) -> list[tuple[int, str]]:
+    """What a text is structured by, and an empty token at its end. To look for one word after the
+    other is faster than for all at once."""
+    found = [(match.start(), match[0]) for match in _MARKS_OF_STRUCTURE.finditer(text)]
+    for word in _WORDS_OF_STRUCTURE:
+        found += [(place, word) for place in places_of(text, word)]
+    found.sort()
+    found.append((len(text), ""))
     return found
 
 
@@ -158,14 +152,14 @@ class _Reader:
         self.text = text
         self.tokens = _tokens(text)
         self.at = 0
-        self.token, self.offset = self.tokens[0]
+        self.offset, self.token = self.tokens[0]
         self.position = 0
 
     def advance(self) -> None:
         self.position = self.offset + len(self.token)
         if self.at + 1 < len(self.tokens):
             self.at += 1
-            self.token, self.offset = self.tokens[self.at]
+            self.offset, self.token = self.tokens[self.at]
 
     def sequence(self, depth: int, stop: str | None) -> list[Statement]:
         """Statements up to the closing brace, a mark, or the end."""
@@ -395,7 +389,7 @@ class _Reader:
         """Whether the braces here hold statements rather than values."""
         level = 0
         for index in range(self.at, len(self.tokens)):
-            word = self.tokens[index][0]
+            word = self.tokens[index][1]
             if word == "{":
                 level += 1
             elif word == "}":

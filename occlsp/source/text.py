@@ -8,7 +8,7 @@ ordinary characters, as they are to compilers and to the protocol.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -33,6 +33,18 @@ class Span(NamedTuple):
 pickled_by(Span, tuple)
 span_of: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
 """A span of its two ends, without the call that names them: they are made by the million."""
+
+
+def places_of(text: str, name: str) -> Iterator[int]:
+    """Where a name stands in a text as a word of its own."""
+    length = len(name)
+    place = text.find(name)
+    while place >= 0:
+        end = place + length
+        before, behind = text[place - 1 : place], text[end : end + 1]
+        if not (behind.isalnum() or before.isalnum() or behind == "_" or before == "_"):
+            yield place
+        place = text.find(name, end)
 
 
 class LineIndex:

@@ -144,12 +144,14 @@ def size(text: str) -> int | None:
     return _SIZES.get(name)
 
 
+@lru_cache(maxsize=4096)
 def is_reference(text: str) -> bool:
     """Whether a parameter of this type can change its argument."""
     bare = text.rstrip()
     return bare.endswith("&") and not re.search(r"\bconst\b", bare)
 
 
+@lru_cache(maxsize=4096)
 def is_constant(text: str) -> bool:
     """Whether a variable of this type keeps its first value."""
     return re.search(r"\b(?:const|constexpr)\b", text) is not None and not re.search(

@@ -266,7 +266,7 @@ class Variables:
 
     def declare(self, item: Declaration, start: int) -> None:
         state = self.state
-        if item.initial:
+        if item.initial and len(item.initial) > 1:  # a word or a number alone changes nothing
             self.side_effects(item.initial)
         if item.name not in self.names:
             self.hide(item.name, f"{item.type}[?]" if item.is_array else item.type)
