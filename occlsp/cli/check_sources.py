@@ -21,6 +21,7 @@ CUDA = frozenset({".cu", ".cuh"})
 CXX = frozenset({".c", ".cc", ".cpp", ".cxx"})
 OTHER = CXX | {".h", ".hh", ".hpp", ".hxx", ".inl", ".inc"}
 _LAUNCHES = (b"__global__", b"<<<", b"LaunchKernel", b"cudaLaunch", b"FuncSetAttribute")
+_SUFFIXES = tuple(CUDA | OTHER)
 Progress = Callable[[str, int, int], None]
 """What is done, how many of how many."""
 
@@ -120,7 +121,7 @@ def walk(folder: Path, read: Read | None = None) -> Iterator[str]:
     for directory, folders, names in os.walk(folder, onerror=tell):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
-            if os.path.splitext(name)[1] in CUDA | OTHER:  # noqa: PTH122
+            if name.endswith(_SUFFIXES) and os.path.splitext(name)[1]:  # noqa: PTH122
                 yield os.path.join(directory, name)  # noqa: PTH118
 
 

@@ -344,12 +344,11 @@ class Interpreter(Variables):
     # Statements
 
     def simple(self, node: st.Simple) -> None:
+        if node.jump is None and not self.slice.matters(node):
+            return
         text = self.text
-        may_end = self.slice.may_end(node.start, node.end)
-        ends = may_end and _EXITS.match(text, node.start, node.end) is not None
+        ends = _EXITS.match(text, node.start, node.end) is not None
         if node.jump is None and not self.slice.touches(node.start, node.end):
-            if not may_end:
-                return
             if ends:
                 self.state.reachable = False
             elif "using" in text[node.start : node.end] or "typedef" in text[node.start : node.end]:

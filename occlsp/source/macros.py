@@ -299,16 +299,20 @@ class _Expansion:
         self.asked = asked
         """Takes in what macros are there."""
         self.ambiguous: dict[str, int] = {}
+        self.plain: set[str] = set()
+        """Names that are no macros': most are, and come again and again."""
         self.size = 0
 
     def expand(self, tokens: list[Token], hidden: frozenset[str]) -> list[Token]:
         result: list[Token] = []
+        plain = self.plain
         index = 0
         while index < len(tokens):
             token = tokens[index]
+            kind, text, _ = token
             found = None
-            if token.kind == "name" and token.text not in hidden:
-                found = self.definition(token.text)
+            if kind == "name" and text not in plain and text not in hidden:
+                found = self.definition(text)
             if found is None or self.size > MAX_EXPANSION or len(hidden) > 64:
                 result.append(token)
                 self.size += 1
@@ -351,6 +355,7 @@ class _Expansion:
         found = self.asked.get(name)
         if found is None:
             if not self.macros.is_macro(name):
+                self.plain.add(name)
                 return None
             found = self.asked[name] = self.macros.alternatives(name, self.at)
         definitions = found.definitions

@@ -35,6 +35,8 @@ class Slice:
         self.until = until
         """What stands behind decides nothing that is asked for."""
         self.ends = _ends(text)
+        self.fixed = sorted((*events, *self.ends))
+        """Where something matters whatever is asked for."""
         self.relevance = Relevance(text, parameters, assigning, until)
         self.relevance.add(names)
         self.names = self.relevance.names
@@ -78,11 +80,12 @@ class Slice:
 
     def matters(self, node: st.Statement) -> bool:
         """Whether what a statement does may matter, or that it ends something."""
-        return self.touches(node.start, node.end) or self.may_end(node.start, node.end)
+        start, end = node.start, node.end
+        return _any_between(self.positions, start, end) or _any_between(self.fixed, start, end)
 
     def touches(self, start: int, end: int) -> bool:
         """Whether a relevant name or an event stands between two offsets."""
-        return self.may_change(start, end) or _any_between(self.events, start, end)
+        return _any_between(self.positions, start, end) or _any_between(self.events, start, end)
 
     def may_change(self, start: int, end: int) -> bool:
         """Whether a relevant name may change between two offsets."""

@@ -51,14 +51,14 @@ def join_states(left: State, right: State, *, guarded: bool) -> State:
     """Where two paths meet."""
     if not left.reachable or not right.reachable:
         return right if not left.reachable else left
-    variables: dict[str, Abstract] = {}
-    for name in left.variables.keys() | right.variables.keys():
-        a, b = left.variables.get(name), right.variables.get(name)
-        if a is b:
-            assert a is not None
-            variables[name] = a
-            continue
-        variables[name] = join_values(a, b, f"{name} depends on the path")
+    variables = dict(left.variables)
+    others = right.variables
+    for name, a in left.variables.items():
+        b = others.get(name)
+        if a is not b:
+            variables[name] = join_values(a, b, f"{name} depends on the path")
+    for name in others.keys() - variables.keys():
+        variables[name] = join_values(None, others[name], f"{name} depends on the path")
     return State(variables, {**right.types, **left.types}, reachable=True, guarded=guarded)
 
 
