@@ -8,7 +8,7 @@ time of each edit since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from occlsp.analysis.sources import SourceFile
@@ -50,6 +50,18 @@ class History:
     paths: frozenset[str] = frozenset()
     same: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Fingerprint → those that the very same source had while less of its includes was known."""
+
+    @staticmethod
+    def of(files: Iterable[tuple[FileFacts, float]]) -> History:
+        """The history of files that were seen once, each with the time of its modification."""
+        since: dict[tuple[str, str, str], _Since] = {}
+        paths = []
+        for facts, time in files:
+            paths.append(facts.path)
+            first = _Since(time - SLACK, is_edit=False)
+            for kernel in facts.kernels:
+                since.setdefault(_key(facts.path, kernel), first)
+        return History(since, frozenset(paths))
 
     def seen(self, facts: FileFacts, time: float) -> History:
         """The history after a file was seen like this at `time` (seconds since the epoch): on

@@ -32,7 +32,7 @@ class Output:
         self.format = format_
         self.before = before
         self.located: list[Located] = []
-        self.kernels: list[dict[str, Any]] = []
+        self.rows: list[tuple[Snapshot, Row]] = []
         self.changes: list[Change] = []
         self.after: Baseline = {}
         self.files = 0
@@ -44,13 +44,12 @@ class Output:
         found_rows: list[Row] = []
         for path in project.paths:
             self.files += 1
-            if project.snapshot.sources.file(path) is None:
+            if project.snapshot.sources.facts(path) is None:
                 continue
             for found in findings(project.snapshot, path):
                 self._locate(project.snapshot, found)
-            of_file = rows(project.snapshot, path)
-            found_rows += of_file
-            self.kernels += [row_json(project.snapshot, row, shown(path)) for row in of_file]
+            found_rows += rows(project.snapshot, path)
+        self.rows += [(project.snapshot, row) for row in found_rows]
         baseline, origins = of_rows(found_rows)
         self.after.update(baseline)
         self._origins.update(origins)
@@ -79,7 +78,9 @@ class Output:
         if self.format == "json":
             document: dict[str, Any] = {
                 "findings": [finding_json(one) for one in self.located],
-                "kernels": self.kernels,
+                "kernels": [
+                    row_json(snapshot, row, shown(row.site.path)) for snapshot, row in self.rows
+                ],
             }
             if self.before is not None:
                 document["changes"] = [change_json(change) for change in self.changes]
@@ -102,12 +103,11 @@ class Output:
             for change in self.changes:
                 if change.kind != "regressed":
                     print_change(change)
-            kernels = len({(kernel["path"], kernel["line"]) for kernel in self.kernels})
-            print_summary(self.located, kernels, self.files)
+            kernels = {(row.site.path, row.site.kernel.name_span.start) for _, row in self.rows}
+            print_summary(self.located, len(kernels), self.files)
 
     def _entries(self) -> int:
-        named = {(k["entry"], k["arch"]) for k in self.kernels if k["entry"] is not None}
-        return len(named)
+        return len({(row.entry.entry, row.arch) for _, row in self.rows if row.entry is not None})
 
     def _locate(self, snapshot: Snapshot, found: Finding) -> None:
         file = snapshot.sources.file(found.path)

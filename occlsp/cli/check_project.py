@@ -12,6 +12,7 @@ from occlsp.analysis.architecture import Architectures, choose
 from occlsp.analysis.checks import CHECKS
 from occlsp.analysis.findings import findings
 from occlsp.analysis.findings.dynamic_smem_opt_in import RULE as OPT_IN
+from occlsp.analysis.freshness import History
 from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import SourceFile, Sources
 from occlsp.cli.check_sources import CXX, Progress, Read, read_sources, reader, walk
@@ -101,9 +102,8 @@ def _project(request: Request, root: Path, paths: Sequence[Path], progress: Prog
     wanted = [path for path in read.modified if path in read.facts]
     sources = Sources.of([SourceFile(read.facts[path]) for path in wanted], reader(read))
     snapshot = Snapshot.of(settings=settings, trust="trusted").with_sources(sources)
-    for path in wanted:
-        history = snapshot.history.seen(read.facts[path], read.modified[path])
-        snapshot = snapshot.with_history(history)
+    history = History.of((read.facts[path], read.modified[path]) for path in wanted)
+    snapshot = snapshot.with_history(history)
     architectures = gathered.architectures or choose(settings)
     snapshot = snapshot.with_architectures(architectures).with_reports(tuple(gathered.reports))
     if not is_interrupted:
@@ -189,7 +189,7 @@ def _cached(wanted: Iterable[str]) -> Iterator[Report]:
     from occlsp.reports.cache import Cache
 
     cache = Cache()
-    for path in wanted:
+    for path in () if cache.is_empty() else wanted:
         for result in cache.latest(path):
             yield Report(result.unit, result.entries, result.warnings)
 

@@ -98,7 +98,7 @@ def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, float]]:
                     read.leave_out(Path(file), "not a file")
                     continue
                 is_read = is_asked_for or is_cuda or status.st_size > MAX_FILE
-                text = b"" if is_read else Path(file).read_bytes()
+                text = b"" if is_read else _content(file)
             except OSError as error:
                 # A link to nothing is told where it is for CUDA: editors leave hidden ones, too.
                 is_missed = is_cuda and not os.path.basename(file).startswith(".")  # noqa: PTH119
@@ -109,6 +109,11 @@ def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, float]]:
                 read.leave_out(Path(file), f"above {MAX_FILE >> 20} MiB")
             elif is_read or any(word in text for word in _LAUNCHES):
                 yield name, status.st_mtime
+
+
+def _content(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as source:  # noqa: PTH123 -- of thousands
+        return source.readall()
 
 
 def walk(folder: Path, read: Read | None = None) -> Iterator[str]:

@@ -184,6 +184,10 @@ class Cache:
         found = [self._result(latest.result) for latest in _best(self._latest(unit))]
         return tuple(result for result in found if result is not None)
 
+    def is_empty(self) -> bool:
+        """Whether nothing is known of any unit."""
+        return not (self.root / "index").exists()
+
     def known_units(self, root: str | Path) -> dict[str, tuple[Latest, ...]]:
         """The units below a folder of which anything is known."""
         units: dict[str, list[Latest]] = {}
