@@ -19,12 +19,30 @@ else:
     def record(*, frozen: bool, slots: bool) -> Any:
         """A frozen data class for who checks types; at run time it is one that is compared and
         hashed by its fields: to hold fast each of them makes a value several times as dear."""
-        return lambda kind: _as_values(dataclass(slots=slots, unsafe_hash=frozen)(kind))
+        plain = dataclass(slots=slots, repr=False, eq=False)
+        return lambda kind: _as_values(plain(kind), is_hashed=frozen)
 
 
-def _as_values(kind: Any) -> Any:
-    pickled_by(kind, _fields(kind)[0])
+def _as_values(kind: Any, *, is_hashed: bool) -> Any:
+    """Has a class shown, compared, hashed and pickled by its values alone, with no code made for
+    it: to make that of all classes took as long as all else of a start."""
+    values, _ = _fields(kind)
+
+    def is_equal(self: object, other: object) -> bool:
+        return values(self) == values(other) if type(other) is type(self) else NotImplemented
+
+    kind.__eq__ = is_equal
+    kind.__hash__ = (lambda self: hash(values(self))) if is_hashed else None
+    kind.__repr__ = _shown
+    pickled_by(kind, values)
     return kind
+
+
+def _shown(self: Any) -> str:
+    kind: Any = type(self)
+    values, places = _fields(kind)
+    fields = [f"{name}={value!r}" for name, value in zip(places, values(self), strict=True)]
+    return f"{kind.__qualname__}({', '.join(fields)})"
 
 
 def pickled_by(kind: Any, values: Callable[[Any], tuple[object, ...]]) -> None:
