@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from occlsp.config import Settings
 from occlsp.occupancy import UnknownArchitecture, UnknownGpu, arch_name, gpu, limits
+from occlsp.source.record import record
 
 DEFAULT = "sm_90"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Architectures:
     """The architectures in force, the primary one first."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from occlsp.analysis.join import Row
 from occlsp.reports.names import demangle
+from occlsp.source.record import record
 
 HEADER = "# occlsp baseline 1"
 COLUMNS = (
@@ -48,7 +49,7 @@ class Key(NamedTuple):
     of the same kernel; "-" where no launch is in view."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mark:
     """What a kernel came to. None is unknown."""
 
@@ -68,7 +69,7 @@ class Mark:
 Baseline = dict[Key, Mark]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Change:
     """One line that differs."""
 

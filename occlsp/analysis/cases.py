@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
@@ -20,12 +19,13 @@ from occlsp.occupancy.search import Options
 from occlsp.occupancy.sizes import BlockExpression, DynamicSmem
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import Kernel, Triple, Value, Value3
+from occlsp.source.record import record
 
 MOST_CASES = 64
 """More combinations than this tell nobody anything: the extremes stand for them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Case:
     """One configuration and what the model says of it."""
 
@@ -45,7 +45,7 @@ class Case:
         return unknown and self.result.blocks_per_sm > 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Resources:
     """What a kernel takes before the launch has its say. None is unknown."""
 
@@ -117,7 +117,7 @@ def compute(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Shape:
     """All (block, dynamic shared memory) pairs of a launch, before registers and limits."""
 

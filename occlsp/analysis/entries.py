@@ -18,6 +18,7 @@ from occlsp.reports.facts import Entry, Origin, Report, ReportWarning
 from occlsp.reports.match import KernelKey, TemplateParameterKey, match_entries, match_launch
 from occlsp.reports.merge import merge_reports
 from occlsp.source.facts import Kernel, Launch
+from occlsp.source.record import record
 
 TRUST: dict[Origin, int] = {name: rank for rank, name in enumerate(get_args(Origin))}
 _LENGTH = re.compile(r"\d+")
@@ -116,7 +117,7 @@ class EntryIndex:
         return Choice(site, entries, self._picks.setdefault(key, {}))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Choice:
     """The entries of a kernel on one architecture."""
 

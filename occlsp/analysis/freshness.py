@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from occlsp.analysis.sources import SourceFile
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import FileFacts, Kernel
+from occlsp.source.record import record
 
 SLACK = 2.0
 """Seconds that a file's time may be after its report's: files are copied and checked out in any
@@ -24,7 +25,7 @@ MOST_EDITS = 1000
 """Edits whose time is remembered."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Age:
     """How an entry stands to the kernel."""
 
@@ -35,7 +36,7 @@ class Age:
     """Why it is stale, or why that is not known; None: it is of this very source."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Since:
     time: float
     is_edit: bool

@@ -7,7 +7,6 @@ maximum of its launch bounds), with every configuration that it can have there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from occlsp.analysis.cases import Case, Resources, Shape, compute, shape, smem_function
@@ -21,12 +20,13 @@ from occlsp.occupancy.checks import InvalidInput
 from occlsp.occupancy.search import best_block
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import Attribute, Kernel, Launch, Triple, Value, Value3
+from occlsp.source.record import record
 
 T = TypeVar("T")
 FRESH = Age(is_stale=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Row:
     """One kernel entry, architecture and launch."""
 
@@ -78,7 +78,7 @@ class Row:
         return self.launch.launch.block.why or "the block size is not known"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LaunchJoin:
     """A launch with all it may run, on every architecture in force."""
 
@@ -91,7 +91,7 @@ class LaunchJoin:
         return tuple(row for row in self.rows if row.arch == arch)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelJoin:
     """A kernel with its entries, and the rows that its figure rests on."""
 

@@ -8,15 +8,15 @@ the last call before the launch, in the same function and on every path, asks fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, Sources
 from occlsp.source.facts import Kernel, Launch
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Verdict:
     """Whether a kernel is opted in: "may" (a call does it, or may), "none" (no call can), "limited"
     (to `limit` bytes)."""

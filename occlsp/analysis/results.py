@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 Severity = Literal["error", "warning", "information", "hint"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Related:
     """Another place that explains a finding."""
 
@@ -19,7 +19,7 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """Something worth saying about one place."""
 
@@ -36,7 +36,7 @@ class Finding:
     """A model speaks, not a compiler."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Hint:
     """A label at the end of a line, at most 30 characters, that stands alone."""
 
@@ -47,7 +47,7 @@ class Hint:
     kind: Literal["kernel", "launch", "spill"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Hover:
     """What to show for a place, as Markdown that reads well as plain text."""
 
@@ -55,7 +55,7 @@ class Hover:
     markdown: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """Replace `span` of the file by `text`. An empty span inserts."""
 
@@ -64,7 +64,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fix:
     """A quick fix. `edits` are empty where `disabled` says why it cannot be offered."""
 
@@ -79,7 +79,7 @@ class Fix:
     """Whether measurements of the kernel bear the model's ranking out; None: too few are known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lens:
     """A line above a kernel or launch, with the command that it runs."""
 
@@ -89,7 +89,7 @@ class Lens:
     arguments: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Completion:
     """A block size that can be typed here, with the occupancy that it gives."""
 
@@ -99,7 +99,7 @@ class Completion:
     sort: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExplorerPoint:
     """One configuration and its occupancy: what the sliders of the explorer set."""
 
@@ -122,7 +122,7 @@ class ExplorerPoint:
     """Of a zero, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExplorerFix:
     """A quick fix that sets the block size, offered at a point of the curve."""
 
@@ -133,7 +133,7 @@ class ExplorerFix:
     is_preferred: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExplorerWhatIf:
     """What the compiler would make of other launch bounds."""
 
@@ -149,7 +149,7 @@ class ExplorerWhatIf:
     """No other row beats it in both occupancy and spills."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExplorerArchitecture:
     """The kernel on one architecture: where it stands, and how occupancy moves around it."""
 
@@ -170,7 +170,7 @@ class ExplorerArchitecture:
     whatif: tuple[ExplorerWhatIf, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Explorer:
     """The answer to the custom request `occlsp/explorer`, for the kernel at a position."""
 

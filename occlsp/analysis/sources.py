@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch
 from occlsp.source.mask import mask
+from occlsp.source.record import record
 from occlsp.source.text import LineIndex
 
 ANONYMOUS = "(anonymous namespace)"
@@ -20,7 +21,7 @@ MOST_INCLUDED = 1500
 """Files that one file's includes are followed to."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelSite:
     """A kernel and the file that it is written in."""
 
@@ -28,7 +29,7 @@ class KernelSite:
     kernel: Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LaunchSite:
     """A launch and the file that it is written in."""
 
@@ -44,7 +45,7 @@ class LaunchSite:
         return self.path, launch.span.start, made, sizes
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AttributeSite:
     """An attribute-setting call and the file that it is written in."""
 

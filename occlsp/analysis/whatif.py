@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from occlsp.analysis.words import percent, size
 from occlsp.occupancy import InvalidInput, Occupancy, occupancy
+from occlsp.source.record import record
 
 if TYPE_CHECKING:
     from occlsp.analysis.cases import Case
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from occlsp.reports import whatif as compiler
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class WhatIf:
     """The rows of one entry on one architecture, as `occlsp.reports.whatif` gives them."""
 
@@ -26,7 +26,7 @@ class WhatIf:
     rows: tuple[compiler.Row, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Answer:
     """One row with the occupancy that it would give."""
 

@@ -33,6 +33,7 @@ from occlsp.source.numbers import (
     unary,
     unknown,
 )
+from occlsp.source.record import record
 from occlsp.source.text import Span
 from occlsp.source.together import either
 from occlsp.source.values import (
@@ -54,7 +55,7 @@ MAX_STEPS = 5_000
 MAX_CALLS = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Where:
     """The file text that an expression's offsets count from."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
 from occlsp.source.macros import Place, in_body
 from occlsp.source.parse import parse
-from occlsp.source.record import changed
+from occlsp.source.record import changed, record
 from occlsp.source.syntax import FileSyntax, RawCall, RawLaunch
 from occlsp.source.text import Span
 from occlsp.source.view import View
@@ -29,7 +29,7 @@ MAX_VARIANTS = 4
 MAX_ALIASES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Use:
     """One use of a macro in the text of a file."""
 
@@ -40,7 +40,7 @@ class Use:
     """Behind its arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expansion:
     """The text that a use expands to."""
 

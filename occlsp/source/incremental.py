@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from occlsp.source.branches import Scan
 from occlsp.source.reader import Facts, Reader, place
+from occlsp.source.record import record
 from occlsp.source.scanner import Scanner
 from occlsp.source.shifting import Shift
 from occlsp.source.states import Checkpoint
@@ -20,7 +21,7 @@ from occlsp.source.text import Span, common_prefix, common_suffix
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """`old[start:old_end]` was replaced by `new[start:new_end]`."""
 

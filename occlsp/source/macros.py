@@ -7,7 +7,6 @@ is not known: then every branch counts, and a macro has several definitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from occlsp.source import expressions as ast
 from occlsp.source.build_macros import DEFINED_BY_NVCC, DEPENDS_ON_BUILD, NOT_FOR_NVIDIA
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.numbers import Number, among, binary, known, unary, unknown
+from occlsp.source.record import record
 from occlsp.source.syntax import Condition, Define, Expr
 from occlsp.source.text import Span
 
@@ -42,7 +42,7 @@ class Definition(NamedTuple):
     define: Define
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Alternatives:
     """What a macro can be at a place: its definitions, and whether it may be undefined."""
 

@@ -14,13 +14,14 @@ at the same span, whose conditions tell them apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
 from occlsp.source.facts import SourceError
 from occlsp.source.mask import blank, mask, mask_again
 from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
+from occlsp.source.record import record
 from occlsp.source.scanner import Scanner
 from occlsp.source.stepping import Step
 from occlsp.source.surroundings import Surroundings
@@ -34,7 +35,7 @@ NEARBY = 8_000
 """Bytes around an edit that are soon read again."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parsed:
     """A parsed file with what `reparse` needs to read only what an edit changes."""
 

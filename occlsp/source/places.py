@@ -7,13 +7,13 @@ a constant changes no fact of who includes it but this one, and a fix would edit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from occlsp.source.facts import Definition, Value, Value3
 from occlsp.source.incremental import Edit
 from occlsp.source.moving import Move
-from occlsp.source.record import changed
+from occlsp.source.record import changed, record
 from occlsp.source.reuse import K, Memory
 from occlsp.source.text import Span
 from occlsp.source.view import FileIndex
@@ -41,7 +41,7 @@ class Anchor(NamedTuple):
         return value.span if value is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Places:
     """What of another file was looked at."""
 

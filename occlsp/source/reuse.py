@@ -32,7 +32,7 @@ from occlsp.source.includes import UNITS
 from occlsp.source.incremental import difference
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given, Move
-from occlsp.source.record import changed
+from occlsp.source.record import changed, record
 from occlsp.source.sentences import NO_VARIABLES
 from occlsp.source.sites import Call
 from occlsp.source.syntax import FileSyntax, Function, RawKernel
@@ -73,7 +73,7 @@ PACKED = ("kernel_names", "variables", "kernels", "functions", "calls", "elsewhe
 K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KeptKernel:
     """One kernel's facts, and what they depend on besides its text."""
 
@@ -90,7 +90,7 @@ class KeptKernel:
         return KeptKernel(self.head, self.words, facts, self.arguments, instances)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KeptFunction:
     """One function's facts, and what they depend on besides its text."""
 
@@ -121,7 +121,7 @@ def _facts_moved(facts: FunctionFacts | None, move: Move) -> FunctionFacts | Non
     return replace(facts, launches=launches, attributes=attributes)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KeptCalls:
     """The calls in one function, and what they depend on besides its text."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from occlsp.source.record import record
 from occlsp.source.syntax import FileSyntax, Function
 from occlsp.source.text import common_prefix, common_suffix
 
@@ -17,7 +17,7 @@ MOST_STEPS = 50
 """Edits back that are remembered of an index."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """From one reading of a file to the next: what stands around a part is as it was."""
 
@@ -36,7 +36,7 @@ class Step:
     """Whether its `#define`s are those that were there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Since:
     """The reading before, and the way from it to this one."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from occlsp.source.record import record
 
 LEAST_PAIRS = 3
 LEAST_CORRELATION = 0.6
 """At this correlation of cost and time on, a ranking is a recommendation."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Gate:
     """What measurements say of a model's ranking of one kernel."""
 

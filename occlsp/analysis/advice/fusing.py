@@ -7,10 +7,10 @@ those of the documentation of `occlsp fuse`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from occlsp.occupancy import InvalidInput, Limits, occupancy
+from occlsp.source.record import record
 
 Verdict = Literal[
     "nothing to fuse", "register spill", "shared-memory overflow", "not worthwhile", "beneficial"
@@ -22,7 +22,7 @@ ILP_STEP = 0.05
 MOST_ILP = 1.25
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Part:
     """One of the kernels."""
 
@@ -32,7 +32,7 @@ class Part:
     """Bytes per block."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fused:
     """What they would be together."""
 
@@ -53,7 +53,7 @@ class Fused:
     """The compiler's; None: not compiled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bounds:
     """The three limits. A candidate at one is allowed; above it is refused."""
 
@@ -77,7 +77,7 @@ class Bounds:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judgement:
     """The verdict, with every factor that it rests on; factors are None where none was needed."""
 

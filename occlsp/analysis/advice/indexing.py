@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from occlsp.source.record import record
 
 Product = tuple[str, ...]
 """Its factors, sorted; none for the constant."""
@@ -30,7 +31,7 @@ class NotAnIndex(ValueError):
     """An expression that cannot be compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Polynomial:
     """A sum of products with whole coefficients."""
 
@@ -210,7 +211,7 @@ class _Parser:
         self._take()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class OwnIndex:
     """An index that no two threads of a grid share: `c·thread + r`, with 0 ≤ r < c."""
 

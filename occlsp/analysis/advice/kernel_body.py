@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from occlsp.analysis.advice.indexing import GRID_STRIDE, NotAnIndex, Polynomial, polynomial
 from occlsp.source.brackets import match_parenthesis, split
 from occlsp.source.facts import Kernel, Launch
+from occlsp.source.record import record
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DECLARED = re.compile(
@@ -49,7 +50,7 @@ SIZES = {
 UNKNOWN_SIZE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parameter:
     """One parameter of a kernel at a launch."""
 
@@ -76,7 +77,7 @@ class Parameter:
         return SIZES.get(name or "int", UNKNOWN_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Access:
     """One subscripted use of a pointer parameter."""
 
@@ -92,7 +93,7 @@ class Access:
     """It is handed to a function that may take it by reference."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Body:
     """A kernel's body at one launch."""
 

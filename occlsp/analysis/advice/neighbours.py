@@ -8,7 +8,6 @@ work right after the first's: no other thread is waited for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 from occlsp.analysis import join
@@ -20,6 +19,7 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import LaunchSite, SourceFile
 from occlsp.occupancy import Limits, limits
 from occlsp.source.facts import Kernel, Launch, Value3
+from occlsp.source.record import record
 
 _NOTHING = re.compile(
     r"\s*(?:(?:(?:[A-Za-z_]\w*\s*\(\s*)?cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize"
@@ -33,7 +33,7 @@ _CONTROL = re.compile(r"\b(?:if|for|while|else|do|switch|case)\b|\?")
 _WRITTEN = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+(?:=(?!=)|[-+*/]=)")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Side:
     """One of the two launches."""
 
@@ -51,7 +51,7 @@ class Side:
         return self.kernel.name
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pair:
     """Two launches that can be one kernel."""
 
@@ -90,7 +90,7 @@ def pairs(snapshot: Snapshot, path: str, overrides: Overrides | None = None) -> 
     return tuple(pair for pair in found if pair is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Overrides:
     """Limits that the user gave. None: those of the documentation."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from occlsp.analysis.advice.indexing import GRID_STRIDE, Lookup, NotAnIndex, Polynomial, polynomial
+from occlsp.source.record import record
 
 _NOT_SIMPLE = re.compile(
     r"\b(?:__syncthreads\w*|__syncwarp|__shared__|__shfl\w*|atomic\w+|asm|goto|switch|do|while"
@@ -20,7 +20,7 @@ _COMPARISON = re.compile(r"([^<>=!&|]+?)(<=|>=|<|>)([^<>=!&|]+)")
 _FOR = re.compile(r"\bfor\s*\(\s*[\w\s]*?([A-Za-z_]\w*)\s*=")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Shape:
     """A body in its three parts."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from occlsp.analysis.advice.correlation import Gate, gate
 from occlsp.analysis.advice.space import Configuration, Space, Values
 from occlsp.occupancy import InvalidInput, Occupancy, occupancy
+from occlsp.source.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ranked:
     """One candidate with what the model says of it, and its measured time."""
 
@@ -35,7 +36,7 @@ class Ranked:
         return math.isfinite(self.cost)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ranking:
     """A space in the order of cost."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from occlsp.analysis.advice.achieved import reasons, theoretical
 from occlsp.analysis.advice.matching import kernels_of, readable
@@ -12,9 +11,10 @@ from occlsp.analysis.advice.measurements.facts import Measurement
 from occlsp.analysis.advice.scoring import Peaks, Score, score, suspects
 from occlsp.analysis.sources import KernelSite, Sources
 from occlsp.occupancy import Gpu, UnknownGpu, gpu
+from occlsp.source.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Line:
     """One kernel at one launch."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from occlsp.analysis.advice.measurements.facts import Measurement, median_ns
 from occlsp.occupancy import Gpu
+from occlsp.source.record import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,7 +25,7 @@ class PeaksError(ValueError):
     """A file of peaks that cannot be used; names the file and the key."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Peaks:
     """What a machine can do at most. None: not known, so nothing is held against it."""
 
@@ -44,7 +45,7 @@ class Peaks:
         return Peaks(flops, bandwidth, bandwidth, None, f"{gpu.name}: {gpu.source}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Share:
     """One resource of a run."""
 
@@ -57,7 +58,7 @@ class Share:
     """Of the peak that was reached: time / median. Above 1 the measurement is suspect."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Score:
     """A run against the peaks."""
 

@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from occlsp.occupancy import Gpu, InvalidInput, Limits, UnknownArchitecture, UnknownGpu, gpu, limits
 from occlsp.occupancy.checks import LARGEST
 from occlsp.occupancy.expressions import Getter, NoValue, parse_comparison, parse_expression
+from occlsp.source.record import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,7 +48,7 @@ class SpaceError(ValueError):
     """A space file that cannot be worked with: names the file, the key, the expression."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Configuration:
     """One candidate, all of its values worked out."""
 
@@ -64,7 +64,7 @@ class Configuration:
     """Blocks; None where the file gives no grid."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Space:
     """A space file that was read."""
 

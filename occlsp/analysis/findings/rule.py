@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from occlsp.analysis import join
@@ -14,13 +14,14 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, SourceFile
 from occlsp.analysis.words import instance_name
 from occlsp.source.facts import FileFacts
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_RELATED = 8
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Draft:
     """What a rule found, before configuration and comments have their say."""
 
@@ -36,7 +37,7 @@ class Draft:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scene:
     """One file of a snapshot: what rules look at."""
 
@@ -67,7 +68,7 @@ KernelCheck = Callable[[Scene, KernelJoin], Iterator[Draft]]
 AttributeCheck = Callable[[Scene, AttributeSite], Iterator[Draft]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rule:
     """One row of the table of findings; `page` is its manual, made from the module's docstring."""
 
@@ -86,7 +87,7 @@ class Rule:
     blame the same value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judgement:
     """Where a launch fails."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from occlsp.analysis.fixes.places import Piece, bare, literals, names
 from occlsp.analysis.sources import SourceFile
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Change:
     """One component of the block that gets another value."""
 
@@ -22,7 +22,7 @@ class Change:
     `block.x`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Follow:
     """How the grid follows one change."""
 

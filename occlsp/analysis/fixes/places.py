@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from occlsp.analysis.sources import SourceFile
 from occlsp.source.brackets import match_angle, match_parenthesis, split
 from occlsp.source.facts import Definition, Launch
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_PIECES = 12
@@ -18,7 +18,7 @@ _PART, _LETTER = re.compile(rb"[\w.]"), re.compile(rb"\w")
 """What before a name makes it another, or a member; what after it makes it another."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Literal:
     """An integer literal of a text."""
 
@@ -77,7 +77,7 @@ def bare(file: SourceFile, span: Span) -> str:
     return re.sub(r"\s+", "", file.masked[span.start : span.end].decode("latin-1"))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Piece:
     """An expression that a launch argument is made from; `axis` is x, y or z where it is known
     to be for this one."""

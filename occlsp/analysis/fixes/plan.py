@@ -17,13 +17,14 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile
 from occlsp.analysis.words import listing
 from occlsp.source.facts import Definition, Triple
+from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_NAMED = 3
 """Other users that a title names."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Plan:
     """The edits for a new block."""
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from occlsp.source.record import record
 
 Triple = tuple[int, int, int]
 Timing = Literal["device", "system"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Measurement:
     """Runs of one kernel at one launch. None is "not said"."""
 
@@ -51,7 +53,7 @@ class Measurement:
     """The benchmark's other axes, in words: they tell runs apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Read:
     """A file that was read."""
 

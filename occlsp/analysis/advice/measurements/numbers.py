@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from occlsp.source.record import record
 
 _SPACES = str.maketrans("", "", " \u00a0\u202f\u2009'’_")
 _NO_VALUE = {"", "n/a", "na", "nan", "-nan", "inf", "-inf", "+inf", "infinity", "-", "null", "none"}
@@ -20,7 +21,7 @@ _POINT_DECIMAL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Style:
     """How the numbers of one file are written."""
 
