@@ -51,6 +51,8 @@ class Downstream:
         """What says something else, in the old text and in the new one."""
         self._clean: set[str] = set()
         """Names that nothing leads to from there."""
+        self._has_calling = False
+        """Whether a template is among it that may call what it is handed."""
         self.is_all = self._changes_more() or not self._look()
         """Whether it may be any of them."""
 
@@ -75,20 +77,26 @@ class Downstream:
             places = self._now.mentions.places(one)
             if _any_in(self._is, places):
                 return True
-            more = {name for place in places for name in self._around_place(place, len(one))}
+            handed = [place for place in places if self._is_handed(place, len(one))]
+            if handed and self._has_calling:
+                return True
+            more = {name for place in places for name in self._names_around(place)}
+            more.update(self._calling if handed else ())
             pending += more - seen
             seen |= more
         self._clean |= seen
         return False
 
-    def _around_place(self, place: int, length: int) -> Iterator[str]:
-        """What decides what the function is given whose name stands at a place."""
+    def _names_around(self, place: int) -> Iterable[str]:
+        """What decides what the function around a place is given."""
         index = self._new.function_at(place)
         if index is None or place < self._new.functions[index].body.start:
-            return
-        yield from self._names(self._new.functions[index])
-        if self._new.code[place + length : place + length + 1] not in b"(<":
-            yield from self._calling
+            return ()
+        return self._names(self._new.functions[index])
+
+    def _is_handed(self, place: int, length: int) -> bool:
+        """Whether the name at a place may be an argument: it is not called there, for certain."""
+        return self._new.code[place + length : place + length + 1] != b"("
 
     @cached_property
     def _calling(self) -> list[str]:
@@ -114,8 +122,7 @@ class Downstream:
         front, behind = self._around()
         old = self._old.functions[front : len(self._old.functions) - behind]
         new = self._new.functions[front : len(self._new.functions) - behind]
-        if any(callables(one) for one in (*old, *new)):
-            return False
+        self._has_calling = any(one.is_template and callables(one) for one in (*old, *new))
         was, now = _between(self._old, front, behind), _between(self._new, front, behind)
         changed = _template_names(old) ^ _template_names(new)
         if changed:

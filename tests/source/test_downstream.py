@@ -17,9 +17,17 @@ static void other(int* p, int t) { k<<<2, t>>>(p); }
 template <int N> struct Sorter { void run(int* p) { k<<<3, N>>>(p); } };
 void first(int* p) { int a = 16; handing(p, a); }
 void second(int* p) { other(p, 64); }
+static void handed(int* p, int t) { k<<<4, t>>>(p); }
+template <class F> void apply(F f, int* p, int n) { f(p, n + 1); }
+void fourth(int* p) { apply(handed, p, 31); }
+template <int N> void typed(int* p, int t) { k<<<N, t>>>(p); }
+void fifth(int* p) { apply(typed<8>, p, 63); }
+void sixth(int* p) { int m = 15; apply(handed, p, m); }
 void third(int* p) { Sorter<128> sorter; sorter.run(p); }
 """
 PATH = "/a.cu"
+HANDED = {"handed", "typed", "apply", "fourth", "fifth", "sixth", "run"}
+"""What may be handed to a template, or is a template's own."""
 
 
 def fresh(text: str) -> FileFacts:
@@ -38,8 +46,13 @@ def fresh(text: str) -> FileFacts:
         ("Sorter<128> sorter", "Sorter<64> sorter", {"run"}),
         ("k<<<1, t>>>(p); }", "k<<<1, t + 1>>>(p); }", {"inner", "handing"}),
         ("void second(int* p) { other(p, 64); }\n", "", {"other", "run"}),
-        ("void second", "/* void second", {"other", "run"}),
-        ("FEW 3", "FEW 4", {"inner", "other", "run", "handing"}),
+        ("void second", "// void second", {"other"}),
+        ("void second", "/* void second", {"inner", "other", "handing", *HANDED}),
+        ("n + 1", "n + 33", HANDED),
+        ("p, 31", "p, 127", HANDED),
+        ("int m = 15", "int m = 47", HANDED),
+        ("p, 63", "p, 95", HANDED),
+        ("FEW 3", "FEW 4", {"inner", "other", "handing", *HANDED}),
     ],
 )
 def test_an_edit_asks_those_that_it_may_reach(
