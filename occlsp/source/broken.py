@@ -44,3 +44,12 @@ def is_statement(masked: bytes, start: int, end: int) -> bool:
         and _IMPOSSIBLE.search(masked, start, end) is None
         and masked.find(b"__global__", start, end) < 0
     )
+
+
+def begins_anew(text: bytes, start: int, end: int) -> int | None:
+    """Where a declaration begins that stands behind a bracket which is not closed, in the text of
+    one up to a brace."""
+    for match in _IMPOSSIBLE.finditer(text, start, end):
+        if text.count(b"(", start, match.start()) > text.count(b")", start, match.start()):
+            return match.start()
+    return None

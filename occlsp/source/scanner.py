@@ -21,7 +21,12 @@ import re
 from collections.abc import Callable
 
 from occlsp.source.branches import Scan, one_branch
-from occlsp.source.broken import begins_statement, impossible_in_body, is_statement
+from occlsp.source.broken import (
+    begins_anew,
+    begins_statement,
+    impossible_in_body,
+    is_statement,
+)
 from occlsp.source.classify import FUNCTION, classify
 from occlsp.source.directives import (
     Directive,
@@ -173,7 +178,11 @@ class Scanner:
         if blocks < _MOST_BLOCKS:
             text, base = self.head_text(declaration, offset)
             start, end = declaration - base, offset - base
-            if text.count(b"(", start, end) <= text.count(b")", start, end):
+            is_open = text.count(b"(", start, end) > text.count(b")", start, end)
+            if is_open and (again := begins_anew(text, start, end)) is not None:
+                is_open, start, declaration = False, again, again + base
+                self.state = State(scope, 0, declaration, blocks)
+            if not is_open:
                 plain = plain_head(text, start, end)
                 if plain is not None:
                     self.scan.heads[offset] = plain, base

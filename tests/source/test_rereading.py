@@ -85,3 +85,9 @@ def test_a_function_that_is_closed_too_early_closes_no_namespace(rest: str) -> N
 def test_a_namespace_that_holds_declarations_alone_ends_with_its_brace(text: str) -> None:
     (kernel,) = parse(f"{text}__global__ void k() {{}}\n".encode()).kernels
     assert kernel.scope == ()
+
+
+@pytest.mark.parametrize("typed", ["f(", "if (a", "g(1, (2)"])
+def test_a_bracket_that_is_not_closed_takes_no_declaration_with_it(typed: str) -> None:
+    text = f"void a() {{}}\n{typed}\ntemplate <int N> void b(int n) {{}}\nvoid c() {{}}\n"
+    assert [one.name for one in parse(text.encode()).functions] == ["a", "b", "c"]
