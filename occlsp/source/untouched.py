@@ -80,7 +80,9 @@ def _is_harmless(earlier: Earlier, syntax: FileSyntax, view: View, reuse: Reuse)
     before = earlier.before
     around = [function for function in syntax.functions if earlier.is_inside(function.span)]
     if not around:
-        return _is_layout(before.syntax.masked, syntax.masked, earlier.edit)
+        edit = earlier.edit
+        is_between = not _is_told(before.syntax.masked, edit.start)
+        return is_between and _is_layout(before.syntax.masked, syntax.masked, edit)
     names = before.asked.names.union(view.indexes[-1].kernels, reuse.launching, _NEVER)
     return all(_leaves_alone(earlier, function, names) for function in around)
 
@@ -101,6 +103,14 @@ def _leaves_alone(earlier: Earlier, function: Function, names: frozenset[str]) -
         *(kept.names for kept in facts), *(kept.names | kept.wanted for kept in calls)
     )
     return harmless_words(old, new, *bodies, edit, names) is not None
+
+
+def _is_told(text: bytes, place: int) -> bool:
+    """Whether a place may be in what is told as it is laid out: it is in brackets, as a launch's
+    arguments are, or in the head of a kernel."""
+    start = max(text.rfind(mark, 0, place) for mark in (b";", b"{", b"}"))
+    before = text[start + 1 : place]
+    return before.count(b"(") != before.count(b")") or b"<<<" in before or b"__global__" in before
 
 
 def _is_layout(old: bytes, new: bytes, edit: Edit) -> bool:

@@ -325,3 +325,17 @@ def test_any_edits_give_the_facts_of_a_fresh_start(seed: int) -> None:
         if chooser.random() < 0.2:
             text = FILE
         edited.check(text)
+
+
+@pytest.mark.parametrize("told", ["p + 1", "2 * 32", "8 * 8"])
+def test_what_is_told_as_it_is_written_is_told_anew(told: str) -> None:
+    """Also of a launch that stands in no function, as one brace too many leaves it."""
+    text = """
+__global__ void __launch_bounds__(8 * 8) k(int* p, int* q);
+void f(int* p) { }
+  k<<<1, 2 * 32>>>(p, p + 1);
+}
+"""
+    edited = Edited()
+    edited.check(text)
+    edited.check(text.replace(told, told.replace(" ", "  ")))
