@@ -29,6 +29,7 @@ from occlsp.source.deciding import (
 from occlsp.source.given import given_by
 from occlsp.source.includes import UNITS
 from occlsp.source.instances import binding
+from occlsp.source.macro_calls import calls_by_macros, sees_uses
 from occlsp.source.macros import Place as At
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given
@@ -167,6 +168,9 @@ class Callers:
             if here is None or len(found) + len(here) > MAX_CALLS:
                 return None
             found = found + here
+        if sees_uses(origin, function):
+            made = calls_by_macros(self, origin, function)
+            return None if made is None or len(found) + len(made) > MAX_CALLS else found + made
         return found
 
     def others(self, origin: Origin, function: Function) -> Sequence[Elsewhere] | None:
@@ -236,7 +240,8 @@ class Callers:
         """The calls in one file."""
         syntax, names = origin.syntax, self.names(origin)
         self.asked.add(function.name)
-        if function.name in names.in_macros:
+        is_own = function in names.functions.get(function.name, ())
+        if function.name in names.in_macros and not (is_own and sees_uses(origin, function)):
             return None
         arity = arity_of(function)
         kernels = {kernel.body for kernel in syntax.kernels if kernel.name == function.name}

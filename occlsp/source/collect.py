@@ -159,7 +159,8 @@ class Collector:
             origin = Origin(self.origin.path, expansion.syntax, view, expansion)
             inner = Collector(origin, self.function, self.written)
             made = Body(expansion.text, body.path, 0, use.span.start)
-            follow(inner, made, scope.scope, scope.template, {}, items, state)
+            local_types = scope.interpreter.local_types
+            follow(inner, made, scope.scope, scope.template, {}, items, state, local_types)
             self.facts.add(inner.facts)
             self.facts.is_complete &= all(inner.has(item) for item in items)
             self.seen |= inner.seen
@@ -459,8 +460,10 @@ def follow(
     parameters: dict[str, tuple[str, Abstract]],
     items: Sequence[Item],
     state: State | None = None,
+    local_types: Mapping[str, str] | None = None,
 ) -> None:
-    """Follows a body and collects its items; `state` is what is known where it begins."""
+    """Follows a body and collects its items; `state` is what is known where it begins, and
+    `local_types` are those that are named there."""
     events: dict[int, list[Item]] = {}
     for item in items:
         events.setdefault(item.span.start - body.base, []).append(item)
@@ -485,6 +488,7 @@ def follow(
         collector.asked(items, body),
         handle,
     )
+    interpreter.local_types.update(local_types or {})
     if state is not None:
         interpreter.state.variables.update(state.variables)
         interpreter.state.types.update(state.types)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
+from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
 from occlsp.source import types
@@ -43,12 +44,33 @@ class Types:
 def instances(scope: Scope, names: Iterable[Part]) -> list[Scope]:
     """The scope once for each of the types that a parameter which is named there can be; none
     where all are one."""
+    several = _several(scope, names)
+    return _each(scope, several[0]) if several else []
+
+
+def are_many(scope: Scope, names: Iterable[Part]) -> bool:
+    """Whether the types that are named there can be more different ones together than are told."""
+    bounds = (scope.template[name] for name in _several(scope, names))
+    return prod(len(bound.texts) for bound in bounds if isinstance(bound, Types)) > MAX_TYPES
+
+
+def _several(scope: Scope, names: Iterable[Part]) -> list[str]:
+    """The parameters named there that can be one of several types."""
     several = [name for name, bound in scope.template.items() if isinstance(bound, Types)]
     if not several:
         return []
     words = {word for name, arguments in names for word in (name, *_words(arguments or ()))}
-    name = next((name for name in several if name in words), None)
-    return [] if name is None else _each(scope, name)
+    return [name for name in several if name in words]
+
+
+def whatever(scope: Scope) -> Scope:
+    """The scope where nothing is known of the types that can be one of several."""
+    one = copy(scope)
+    one.template = {
+        name: NOT_KNOWN if isinstance(bound, Types) else bound
+        for name, bound in scope.template.items()
+    }
+    return one
 
 
 def _each(scope: Scope, name: str) -> list[Scope]:
@@ -96,7 +118,10 @@ def closed(text: str, scope: StaticScope, local: Collection[str]) -> tuple[str, 
     if scope.declared(bare) is not None or (bare in local and bare not in scope.template):
         return (NOT_KNOWN,)
     resolved = scope.type_text(bare)
-    scopes = instances(scope, [(resolved, (resolved,))]) or _call_by_call(scope, resolved)
+    named: list[Part] = [(resolved, (resolved,))]
+    if are_many(scope, named):
+        return (NOT_KNOWN,)
+    scopes = instances(scope, named) or _call_by_call(scope, resolved)
     if not scopes:
         return (_closed(resolved, scope, local),)
     found = {one: None for each in scopes for one in closed(resolved, each, local)}

@@ -16,9 +16,11 @@ from occlsp.source.view import parts
 
 if TYPE_CHECKING:
     from occlsp.source.facts import TemplateParameter
-    from occlsp.source.names import StaticScope
+    from occlsp.source.names import Binding, StaticScope
 
 Arguments = tuple[str, ...] | None
+CARRIED = "__occlsp_carried"
+"""The end of names that stand for what others mean in another scope."""
 
 
 def declaring_arguments(
@@ -43,6 +45,14 @@ def declaring_arguments(
             return None
         pending += bases_of(scope, part)
     return None
+
+
+def is_of_base(scope: StaticScope, qualifiers: Sequence[Part], declared: Sequence[str]) -> bool:
+    """Whether a member is declared by a class template that is a base of the class that
+    `qualifiers` name, or of the one around."""
+    if not declared or declared[-1] not in scope.view.class_templates:
+        return False
+    return qualifiers[-1][0] != declared[-1] if qualifiers else declared[-1] not in scope.scope
 
 
 def bases_of(scope: StaticScope, part: Part) -> Iterator[Part]:
@@ -77,20 +87,35 @@ def with_arguments(text: str, parameters: Sequence[TemplateParameter], arguments
         elif position < len(arguments):
             argument = arguments[position]
         elif parameter.default is not None:
-            argument = spelled(_replaced(tokenize(parameter.default), given))
+            argument = spelled(replaced(tokenize(parameter.default), given))
         if parameter.name is not None:
             tokens = list(tokenize(argument or NOT_KNOWN))
             is_type = parameter.kind in ("typename", "class", "template")
             if len(tokens) > 1 and not is_type:
                 tokens = [Token("op", "(", -1), *tokens, Token("op", ")", -1)]
             given[parameter.name] = tokens
-    return spelled(_replaced(tokenize(text), given))
+    return spelled(replaced(tokenize(text), given))
 
 
-def _replaced(tokens: Sequence[Token], given: dict[str, list[Token]]) -> list[Token]:
+def replaced(tokens: Sequence[Token], given: dict[str, list[Token]]) -> list[Token]:
     """Tokens with those put in the place of names that these are given; members are no such."""
     found: list[Token] = []
     for token in tokens:
         is_member = bool(found) and found[-1].text in ("::", ".", "->")
         found += [token] if is_member else given.get(token.text, [token])
     return found
+
+
+def carried(text: str, scope: StaticScope, bound: dict[str, Binding]) -> str:
+    """A type that a scope names, as it is named where a template is read that has it as argument:
+    what the scope's own names mean is in `bound` there, under names that nothing else has."""
+    given: dict[str, list[Token]] = {}
+    for token in tokenize(text) if "<" in text else ():
+        name = token.text
+        if token.kind != "name" or name in given:
+            continue
+        meant = scope.template.get(name) or scope.variable(name)
+        if meant is not None:
+            bound[f"{name}{CARRIED}"] = meant
+            given[name] = [Token("name", f"{name}{CARRIED}", -1)]
+    return spelled(replaced(tokenize(text), given)) if given else text

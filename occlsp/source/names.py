@@ -10,11 +10,17 @@ from occlsp.source import types
 from occlsp.source.conversion import converted, evaluate_text, named, undefined
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.instances import Part, Types, instances
+from occlsp.source.instances import Part, Types, are_many, instances, whatever
 from occlsp.source.lexer import split_arguments, tokenize
-from occlsp.source.lookup import meant, scope_of
+from occlsp.source.lookup import base_names, meant, scope_of
 from occlsp.source.macros import Place as At
-from occlsp.source.members import bases_of, declaring_arguments, with_arguments
+from occlsp.source.members import (
+    carried,
+    declaring_arguments,
+    is_of_base,
+    own_arguments,
+    with_arguments,
+)
 from occlsp.source.numbers import Number, binary, known, unknown
 from occlsp.source.syntax import Constant, Expr, Parameter
 from occlsp.source.text import Span
@@ -90,14 +96,22 @@ class StaticScope:
         if self.template and len(qualified) > 1:
             scopes = instances(self, qualified)
             if scopes:
+                # Most say the same of any type: that is looked at once.
+                value = whatever(self).constant(name, arguments)
+                is_told = isinstance(value, Number) and value.values is not None
+                if is_told or are_many(self, qualified):
+                    return value or unknown("instantiations differ")
                 values = [scope.constant(name, arguments) for scope in scopes]
                 return _any_of(values, "instantiations differ")
         last = qualified[-1][0] if qualified else name
         found = meant(self.view, "constants", last, qualified[:-1], self.scope)
         if found:
-            if len(qualified) > 1 or arguments is None:
-                declared = scope_of(found[0][1])
-                arguments = declaring_arguments(self, qualified[:-1], declared)
+            declared = scope_of(found[0][1])
+            if is_of_base(self, qualified[:-1], declared):
+                inherited = self.inherited(qualified)
+                return inherited or unknown(f"{last} of a base is not known")
+            if len(qualified) > 1:
+                arguments = qualified[-2][1]
             return self.joined(found, arguments)
         if self.view.is_kernel(last) and (len(qualified) > 1 or last not in self.template):
             return Kernels((KernelName(name, arguments),))
@@ -111,14 +125,19 @@ class StaticScope:
 
     def inherited(self, qualified: Sequence[Part]) -> Abstract | None:
         """A member of a base that only the arguments of a class say: `struct Traits : Base`."""
-        if self.view.base_clause(qualified[-2][0]) is None or self.budget.depth > MAX_ALIASES:
-            return None
-        self.budget.depth += 1
-        names = [spelled_parts([base, qualified[-1]]) for base in bases_of(self, qualified[-2])]
-        found = (self.constant(name, None) for name in names)
-        value = next((one for one in found if one is not None), None)
-        self.budget.depth -= 1
-        return value
+        classes = qualified[-2:-1] or [(one, own_arguments(self, one)) for one in self.scope]
+        found: Abstract | None = None
+        for name, arguments in reversed(classes):
+            clause = self.view.base_clause(name)
+            if clause is None or found is not None or self.budget.depth > MAX_ALIASES:
+                continue
+            self.budget.depth += 1
+            inner = self.inside(name, arguments)
+            members = (f"{base}::{qualified[-1][0]}" for base in base_names(clause))
+            values = (inner.constant(member, None) for member in members)
+            found = next((value for value in values if value is not None), None)
+            self.budget.depth -= 1
+        return found
 
     def outside(self, name: str) -> Abstract | None:
         """What a name means that is none of a constant in view: a variable that nothing changes, or
@@ -298,40 +317,35 @@ class StaticScope:
     ) -> dict[str, Binding]:
         """Template parameters with their arguments as seen from here, defaults put in."""
         bound: dict[str, Binding] = {}
-        inner = StaticScope(
-            self.view, self.at, self.scope, {**self.template}, self.variables, self.budget
-        )
         for position, parameter in enumerate(parameters):
             if parameter.is_pack:
                 break
-            text = None
-            if arguments is not None and position < len(arguments):
-                text = arguments[position]
-            elif arguments is not None:
-                text = parameter.default
             if parameter.name is None:
                 continue
-            if text is None:
-                if parameter.kind in ("typename", "template", "class"):
-                    continue
-                value: Binding = unknown(f"template parameter {parameter.name}")
-            else:
-                value = self.argument(text, parameter, inner)
-            bound[parameter.name] = inner.template[parameter.name] = value
+            if arguments is not None and position < len(arguments):
+                bound[parameter.name] = self.argument(arguments[position], parameter, bound)
+            elif arguments is not None and parameter.default is not None:
+                # It names the parameters before it, and nothing of who names the template.
+                inner = StaticScope(self.view, self.at, self.scope, bound, budget=self.budget)
+                bound[parameter.name] = inner.argument(parameter.default, parameter, bound)
+            elif parameter.kind not in ("typename", "template", "class"):
+                bound[parameter.name] = unknown(f"template parameter {parameter.name}")
         return bound
 
-    def argument(self, text: str, parameter: TemplateParameter, inner: StaticScope) -> Binding:
-        """One template argument: the text of a type, or the value of an expression, which those
-        before it are `inner` for."""
+    def argument(
+        self, text: str, parameter: TemplateParameter, bound: dict[str, Binding]
+    ) -> Binding:
+        """One template argument: the value of an expression, or the text of a type with what it
+        names in `bound`, where the template's own text is read."""
         if parameter.kind in ("typename", "template", "class"):
-            return self.type_text(text)
-        value = self._evaluated(text, inner)
-        return converted(value, parameter.kind, inner)
+            text = self.type_text(text)
+            return text if self.template is bound else carried(text, self, bound)
+        return converted(self._evaluated(text), parameter.kind, self)
 
-    def _evaluated(self, text: str, inner: StaticScope) -> Abstract:
+    def _evaluated(self, text: str) -> Abstract:
         result: Abstract | None = None
-        for node in inner.nodes(text):
-            value = evaluate(node, self if not inner.template else inner)
+        for node in self.nodes(text):
+            value = evaluate(node, self)
             result = value if result is None else join_values(result, value, "differs")
         return result if result is not None else unknown("empty")
 
@@ -349,6 +363,8 @@ class StaticScope:
             return None
         if self.template and len(qualified) > 1:
             scopes = instances(self, qualified)
+            if scopes and are_many(self, qualified):
+                return unknown("instantiations differ")
             if scopes:
                 results = [scope.call(name, template_arguments, arguments) for scope in scopes]
                 return _any_of(results, "instantiations differ")

@@ -52,6 +52,29 @@ def test_each_class_gives_its_base_what_it_says(size: str, is_: int) -> None:
     assert block(around.replace("SIZE", size)) == (is_,)
 
 
+OTHERS = """
+template <int N, int M> struct Pair { static constexpr int kM = M; };
+template <class T, int N> struct Of { static constexpr int kN = T::kN; using Type = T; };
+template <int N> constexpr int twice() { return 2 * N; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "is_"),
+    [
+        ("Pair<7, N>::kM", 32),
+        ("Of<Sizes<N>, 7>::kN", 32),
+        ("Of<Sizes<N>, 7>::Type::kN", 32),
+        ("Of<Sizes<twice<N>()>, 7>::kN", 64),
+        ("Of<Sizes<kLocal>, 7>::kN", 96),
+    ],
+)
+def test_what_an_argument_names_is_what_it_is_where_it_is_written(size: str, is_: int) -> None:
+    body = f"constexpr int kLocal = 3 * N; k<<<1, {size}>>>(0);"
+    source = f"template <int N> void f() {{ {body} }}\nvoid g() {{ f<32>(); }}"
+    assert block(OTHERS + source) == (is_,)
+
+
 def test_a_base_that_depends_on_the_specialisation_is_not_known() -> None:
     assert block("void f() { k<<<1, Traits<float>::kN>>>(0); }") is None
 
