@@ -34,7 +34,7 @@ from occlsp.source.macros import Place as At
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
-from occlsp.source.overloads import arity_of, for_any, overlaps, shared_parameters
+from occlsp.source.overloads import arity_of, for_any, hands_on, overlaps, shared_parameters
 from occlsp.source.passing import callables
 from occlsp.source.record import changed
 from occlsp.source.reuse import Asked, KeptCalls, Reuse
@@ -250,16 +250,20 @@ class Callers:
             for f in names.functions.get(function.name, ())
             if f != function and f.body not in kernels
         ]
+        has_packs = any(site.is_pack for _, site in self.sites(origin, function.name) if site)
         shared = [
-            shared_parameters(other, function) for other in rivals if overlaps(other, function)
+            shared_parameters(other, function)
+            for other in rivals
+            if has_packs or overlaps(other, function)
         ]
-        if 0 in shared:
+        if 0 in shared or (has_packs and None in shared):
             return None  # which is meant is not known
         begin_alike = min(filter(None, shared), default=None)
         if begin_alike is not None:
             decides = _NONE_DECIDES
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
+        is_recursive = False
         for start, site in self.sites(origin, function.name):
             if kernels and is_launched(syntax.code, start + len(function.name)):
                 if function.body in kernels:
@@ -277,18 +281,22 @@ class Callers:
                 if called is None and site is not None:
                     sites.setdefault(inside, []).append(site)
                     continue
-            if called is None or not all(one.is_counted for one in called[1]):
+            if called is None or any(one.is_address for one in called[1]):
                 return None  # its address is taken: anybody may call it
             sites.setdefault(called[0], []).extend(
                 one
                 for one in called[1]
-                if arity[0] <= len(one.arguments) <= arity[1] and one not in sites[called[0]]
+                if (one.is_pack or arity[0] <= len(one.arguments) <= arity[1])
+                and one not in sites[called[0]]
             )
         for inside, together in sites.items():
             if not together:
                 continue
             if syntax.functions[inside] is function:
-                return None
+                if not all(hands_on(one, function, begin_alike) for one in together):
+                    return None
+                is_recursive = True
+                continue
             calls = self.evaluated(origin, inside, function.name, decides)
             if calls is None:
                 return None
@@ -296,10 +304,14 @@ class Callers:
                 if one.start in calls:
                     is_named = syntax.code.startswith(function.name.encode(), one.start)
                     call = calls[one.start]
+                    if one.is_pack:
+                        call = Call(call.template, None)
                     found.append(as_asked(call, one, decides) if is_named else call)
                 elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
-        return for_any(found, begin_alike)
+        if is_recursive:
+            found = [Call(one.template, None) for one in found]
+        return for_any(found, begin_alike, function)
 
     def sites(self, origin: Origin, name: str) -> list[tuple[int, Site | None]]:
         """Where a name stands in a file, each with the call that it is."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.sites import Call
+from occlsp.source.instances import NOT_KNOWN
+from occlsp.source.names import Binding
+from occlsp.source.numbers import unknown
+from occlsp.source.sites import Call, Site
 from occlsp.source.syntax import Function
 
 
@@ -38,11 +41,29 @@ def _is_alike(one: TemplateParameter, other: TemplateParameter) -> bool:
     return is_type or (one.name is not None and one.name == other.name)
 
 
-def for_any(calls: list[Call], shared: int | None) -> list[Call] | None:
+def hands_on(site: Site, function: Function, shared: int | None) -> bool:
+    """Whether a function calls itself as a template alone, with the arguments that it has: for so
+    many of its parameters that says nothing new."""
+    names = [parameter.name for parameter in function.template_parameters[:shared]]
+    own = any(parameter.name for parameter in function.parameters) and not site.is_pack
+    return bool(names) and not own and list(site.template[: len(names)]) == names
+
+
+def for_any(calls: list[Call], shared: int | None, function: Function) -> list[Call]:
     """Calls that may be of one of several overloads, of which only so many template parameters
-    are alike; None where more of them are given."""
+    are alike: what they give for the others is not known."""
     if shared is None:
         return calls
-    if any(len(call.template) > shared for call in calls):
-        return None
-    return [Call(call.template, None) for call in calls]
+    others = [_not_known(parameter) for parameter in function.template_parameters[shared:]]
+    return [
+        Call(
+            (*call.template[:shared], *others) if len(call.template) > shared else call.template,
+            None,
+        )
+        for call in calls
+    ]
+
+
+def _not_known(parameter: TemplateParameter) -> Binding:
+    is_type = parameter.kind in ("typename", "class", "template")
+    return NOT_KNOWN if is_type else unknown(f"template parameter {parameter.name}")

@@ -14,7 +14,7 @@ from occlsp.source.together import call_by_call
 from occlsp.source.types import integer
 from occlsp.source.values import Abstract, Dim, components, to_dim, to_number
 
-MAX_VALUES = 16
+MAX_VALUES = 32
 _NOWHERE = Expr("", Span(0, 0))
 _NONE = (None, None, None)
 

@@ -51,7 +51,12 @@ class Site:
     @property
     def is_counted(self) -> bool:
         """Whether it is to be seen how many arguments there are: none is a pack."""
-        return not self.is_address and not any(one.text.endswith("...") for one in self.arguments)
+        return not self.is_address and not self.is_pack
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether some of its arguments are a pack's."""
+        return any(one.text.endswith("...") for one in self.arguments)
 
 
 _HERE, _NEAR, _AHEAD = 64, 256, 2_000
