@@ -136,8 +136,12 @@ def _closed(text: str, scope: StaticScope, local: Collection[str]) -> str:
         token = tokens[index]
         index += 1
         if token.text != "<":
-            is_own = token.kind == "name" and token.text in local
-            result.append(Token("name", NOT_KNOWN, -1) if is_own else token)
+            bound = scope.template.get(token.text)
+            if isinstance(bound, str) and bound != text:
+                result += tokenize(bound)
+            else:
+                is_own = token.kind == "name" and (bound is not None or token.text in local)
+                result.append(Token("name", NOT_KNOWN, -1) if is_own else token)
             continue
         read = template_arguments(tokens, index - 1)
         if read is None:

@@ -79,6 +79,15 @@ def test_a_base_that_depends_on_the_specialisation_is_not_known() -> None:
     assert block("void f() { k<<<1, Traits<float>::kN>>>(0); }") is None
 
 
+def test_which_arguments_a_specialisation_is_given_is_not_known() -> None:
+    specialised = """
+        template <class A, int M, int N> struct S;
+        template <class A, int N> struct S<A, 3, N> { static const int kN = N, kSame = 96; };
+    """
+    assert block(specialised + "void f() { k<<<1, S<float, 3, 64>::kN>>>(0); }") is None
+    assert block(specialised + "void f() { k<<<1, S<float, 3, 64>::kSame>>>(0); }") == (96,)
+
+
 def test_inside_of_a_class_its_own_arguments_count() -> None:
     launch = "template <int N> struct S : Sizes<N * 2> { void f() { k<<<1, kN>>>(0); } };\n"
     assert block(launch + "void g() { S<32> s; s.f(); }") == (64,)
