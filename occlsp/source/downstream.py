@@ -106,7 +106,9 @@ class Downstream:
     def _changes_more(self) -> bool:
         """Whether the edit changes more than what functions say of each other by their names."""
         old, new = self._before.index, self._now.index
-        if old.class_templates != new.class_templates or old.bases != new.bases:
+        if old.class_templates != new.class_templates or old.specialised != new.specialised:
+            return True
+        if old.bases != new.bases or old.rebased != new.rebased:
             return True
         if not is_same_macros(self._old.defines, self._new.defines):
             return True

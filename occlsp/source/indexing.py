@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from occlsp.source import types
+from occlsp.source.brackets import match_angle, split
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.parameters import template_parameters
 from occlsp.source.passing import forwarded
 from occlsp.source.stepping import Since
 from occlsp.source.syntax import Define, FileSyntax, Function
-from occlsp.source.view import Callable_, FileIndex
+from occlsp.source.view import Callable_, FileIndex, Specialised
 
 MAX_FUNCTION = 3_000
 """Bytes of a constexpr function's body that is kept to be evaluated in calls."""
@@ -55,9 +56,10 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         namespaces = tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)})
         bases, rebased = _bases(masked)
     if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
-        class_templates = old.class_templates
+        class_templates, specialised = old.class_templates, old.specialised
     else:
         class_templates = _class_templates(syntax.code)
+        specialised = _specialised(syntax.code)
     index = FileIndex(
         path,
         _by_name(syntax.defines),
@@ -78,6 +80,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         frozenset(d.name for d in syntax.defines if d.parameters and _defines_kernel(d)),
         class_templates,
         rebased,
+        specialised,
         any("FuncSet" in call.name for call in syntax.calls),
         any("FuncSet" in call.name and call.in_macro is not None for call in syntax.calls),
         steps=since.steps() if since is not None else (),
@@ -129,6 +132,23 @@ def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
             if match[2].decode() in found or re.search(special, code) is None:
                 continue
         found[match[2].decode()] = template_parameters(code, *match.span(1))
+    return found
+
+
+_SPECIALISED = re.compile(rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(\w+)\s*<")
+
+
+def _specialised(code: bytes) -> dict[str, list[Specialised]]:
+    """Class template → its partial specialisations."""
+    found: dict[str, list[Specialised]] = {}
+    for match in _SPECIALISED.finditer(code) if b"template" in code else ():
+        closing = match_angle(code, match.end() - 1, len(code))
+        own = template_parameters(code, *match.span(1))
+        if closing is not None and own:
+            names = tuple([parameter.name for parameter in own])
+            parts = split(code, match.end(), closing)
+            arguments = tuple([code[slice(*part)].decode("latin-1") for part in parts])
+            found.setdefault(match[2].decode(), []).append(Specialised(names, arguments))
     return found
 
 

@@ -17,6 +17,8 @@ from occlsp.source.view import parts
 if TYPE_CHECKING:
     from occlsp.source.facts import TemplateParameter
     from occlsp.source.names import Binding, StaticScope
+    from occlsp.source.syntax import Constant
+    from occlsp.source.view import View
 
 Arguments = tuple[str, ...] | None
 CARRIED = "__occlsp_carried"
@@ -45,6 +47,34 @@ def declaring_arguments(
             return None
         pending += bases_of(scope, part)
     return None
+
+
+def arguments_of(
+    constant: Constant,
+    parameters: Sequence[TemplateParameter],
+    arguments: Arguments,
+    view: View,
+) -> Arguments:
+    """The arguments of a class template as those of the parameters that a member names: a
+    specialisation has others, which stand anywhere in what it is of."""
+    name = constant.scope[-1] if constant.scope else ""
+    own = [one.name for one in view.class_templates.get(name, ())]
+    names = [one.name for one in parameters]
+    if arguments is None or not own or own == names:
+        return arguments
+    places = {
+        tuple([one.arguments.index(n) if n in one.arguments else -1 for n in names])
+        for one in view.specialised(name)
+        if list(one.names) == names
+    }
+    if len(places) != 1:
+        return None  # which of them it is of is not known
+    return tuple(
+        [
+            (*arguments, NOT_KNOWN)[place] if place < len(arguments) else NOT_KNOWN
+            for place in places.pop()
+        ]
+    )
 
 
 def is_of_base(scope: StaticScope, qualifiers: Sequence[Part], declared: Sequence[str]) -> bool:

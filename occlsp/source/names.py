@@ -15,6 +15,7 @@ from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.lookup import base_names, meant, scope_of
 from occlsp.source.macros import Place as At
 from occlsp.source.members import (
+    arguments_of,
     carried,
     declaring_arguments,
     is_of_base,
@@ -181,7 +182,7 @@ class StaticScope:
         outer, budget.is_cut = budget.is_cut, False
         view.evaluating.add(place)
         try:
-            given = arguments if self.takes_same(constant, parameters) else None
+            given = arguments_of(constant, parameters, arguments, view)
             template = self.bind(parameters, given) if parameters else {}
             is_around = constant.scope[-1] in self.scope if constant.scope else not self.scope
             if is_around and arguments is None:
@@ -225,12 +226,6 @@ class StaticScope:
         if constant.template_parameters or not constant.scope:
             return constant.template_parameters
         return self.view.class_templates.get(constant.scope[-1], ())
-
-    def takes_same(self, constant: Constant, parameters: Sequence[TemplateParameter]) -> bool:
-        """Whether a constant's class has the parameters that its template has: which arguments
-        those of a specialisation are is not known."""
-        own = self.view.class_templates.get(constant.scope[-1], ()) if constant.scope else ()
-        return not own or [one.name for one in own] == [one.name for one in parameters]
 
     def enumerator(self, path: str, constant: Constant) -> Abstract:
         """An enumerator without a value: one more than the last."""

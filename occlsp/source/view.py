@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
@@ -46,6 +46,15 @@ class Callable_:  # noqa: N801 -- a function that evaluation can call
         return self.function.conditions
 
 
+class Specialised(NamedTuple):
+    """One specialisation of a class template."""
+
+    names: tuple[str | None, ...]
+    """Of its own parameters."""
+    arguments: tuple[str, ...]
+    """What it is of: those stand in there."""
+
+
 @dataclass(slots=True)
 class FileIndex:
     """The declarations of one file by name: small, and without the file's text."""
@@ -73,6 +82,8 @@ class FileIndex:
     class_templates: dict[str, tuple[TemplateParameter, ...]] = field(default_factory=dict)
     rebased: frozenset[str] = frozenset()
     """Classes of which there are several with different bases: specialisations, mostly."""
+    specialised: dict[str, list[Specialised]] = field(default_factory=dict)
+    """Class template → its specialisations."""
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
@@ -136,6 +147,7 @@ class FileIndex:
         parts += (*self.bases, *self.bases.values(), *sorted(self.rebased))
         for name, parameters in self.class_templates.items():
             parts += (name, *[f"{p.kind} {p.name} {p.default}" for p in parameters])
+        parts += (repr(self.specialised),) if self.specialised else ()
         digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16)
         return digest.digest()
 
@@ -362,6 +374,10 @@ class View:
     def _rebased(self) -> frozenset[str]:
         own = [(index.bases, index.rebased) for index in self.indexes[-1:]]
         return _rebased([(self.included.bases, self.included.rebased), *own])
+
+    def specialised(self, name: str) -> list[Specialised]:
+        """The specialisations of a class template in view."""
+        return [one for _, one in self._names.found("specialised", name, _pair)]
 
     def _active(self, table: str, name: str) -> list:  # type: ignore[type-arg]
         key = (f"active {table}", name)

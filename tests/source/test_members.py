@@ -79,12 +79,16 @@ def test_a_base_that_depends_on_the_specialisation_is_not_known() -> None:
     assert block("void f() { k<<<1, Traits<float>::kN>>>(0); }") is None
 
 
-def test_which_arguments_a_specialisation_is_given_is_not_known() -> None:
+def test_a_specialisation_has_its_arguments_where_it_names_them() -> None:
     specialised = """
         template <class A, int M, int N> struct S;
         template <class A, int N> struct S<A, 3, N> { static const int kN = N, kSame = 96; };
     """
-    assert block(specialised + "void f() { k<<<1, S<float, 3, 64>::kN>>>(0); }") is None
+    assert block(specialised + "void f() { k<<<1, S<float, 3, 64>::kN>>>(0); }") == (64,)
+    unlike = (
+        specialised + "template <class A, int N> struct S<A, N, 4> { static const int kM = N; };"
+    )
+    assert block(unlike + "void f() { k<<<1, S<float, 3, 4>::kM>>>(0); }") is None
     assert block(specialised + "void f() { k<<<1, S<float, 3, 64>::kSame>>>(0); }") == (96,)
 
 
