@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from occlsp.source.class_instances import template_argument, template_arguments
 from occlsp.source.collect import Origin
@@ -16,7 +16,7 @@ from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_symbol
 from occlsp.source.sites import Call
 from occlsp.source.syntax import Expr, Function
-from occlsp.source.together import call_by_call, in_rows, is_told_apart
+from occlsp.source.together import alone, call_by_call, in_rows, is_told_apart
 from occlsp.source.values import Abstract, join_values
 from occlsp.source.view import kernel_bindings
 
@@ -84,22 +84,32 @@ def _pair(
             found = [_argument(call, position, one.default, scope) for call in calls]
             held = [converted(value, one.type, scope) for value in found]
             columns[one.name] = [value for value in held if isinstance(value, Number)]
-    columns = {name: each for name, each in columns.items() if all(map(is_told_apart, each))}
+    columns = {
+        name: each
+        for name, each in columns.items()
+        if len(each) == len(calls) and all(map(is_told_apart, each))
+    }
+    place = f"{origin.path}:{function.span.start}"
+    pairs = in_rows(place, tuple(columns), _rows(columns))
+    for known in given:
+        for name, number in known.items():
+            if isinstance(number, Number) and _is_several(number):
+                together = pairs.get(name) or alone(place, name, number)
+                known[name] = changed(number, together=together)
+
+
+def _rows(columns: Mapping[str, Sequence[Number]]) -> list[tuple[int, ...]]:
+    """What each call gives for some parameters; nothing where that is not known of one call."""
     rows: list[tuple[int, ...]] = []
     for call in zip(*columns.values(), strict=True):
         of_call = call_by_call(call)
         if of_call is not None:
             rows += of_call[1]
         elif any(number.value is None for number in call):
-            return
+            return []
         else:
             rows.append(tuple([number.value or 0 for number in call]))
-    place = f"{origin.path}:{function.span.start}"
-    for name, together in in_rows(place, tuple(columns), rows).items():
-        for known in given:
-            number = known.get(name)
-            if isinstance(number, Number):
-                known[name] = changed(number, together=together)
+    return rows
 
 
 def _is_several(value: Binding | None) -> bool:

@@ -84,7 +84,19 @@ def in_rows(
     rows = list(dict.fromkeys(calls))
     if not 1 < len(rows) <= MAX_ROWS:
         return {}
-    text = repr((place, names, rows))
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = _digest(place, names, rows)
     columns = zip(*rows, strict=True)
     return {name: Together(digest, one) for name, one in zip(names, columns, strict=True)}
+
+
+def alone(place: str, name: str, number: Number) -> Together | None:
+    """A parameter that is one of some values, whatever else its calls give: it is the same one
+    wherever it is named."""
+    if number.values is None:
+        return None
+    return Together(_digest(place, (name,), number.values), number.values)
+
+
+def _digest(place: str, names: Sequence[str], given: Sequence[object]) -> str:
+    text = repr((place, names, given))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

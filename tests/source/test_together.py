@@ -59,3 +59,12 @@ def test_what_is_changed_on_one_path_goes_with_nothing() -> None:
     found = blocks(run + "int main() { run(4, 2, 0); run(2, 4, 0); }")
     assert found is not None
     assert {(1, 2, 1), (1, 4, 1), (4, 2, 1), (2, 4, 1)} <= set(found)
+
+
+def test_a_parameter_is_one_value_wherever_it_is_named() -> None:
+    run = """
+        int ceil_div(int n, int by) { return (n + by - 1) / by; }
+        static void run(int n) { k<<<1, ceil_div(256, n)>>>(0); }
+        int main() { int sizes[] = {32, 64}; for (int i = 0; i < 2; i++) run(sizes[i]); }
+    """
+    assert blocks(run) == ((4, 1, 1), (8, 1, 1))
