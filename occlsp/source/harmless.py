@@ -12,7 +12,8 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from occlsp.source.incremental import Edit
-from occlsp.source.sentences import NO_VARIABLES
+from occlsp.source.sentences import NO_VARIABLES, sentences_of
+from occlsp.source.syntax import Function
 from occlsp.source.text import Span
 
 _MARKS = (b";", b"{", b"}")
@@ -107,6 +108,45 @@ class _Piece:
         return _ASKS.search(self.all, start + 1, end) is not None
 
 
+class _Variables:
+    """What the names around an edit are to a body, before and after it."""
+
+    def __init__(self, was: _Piece, now: _Piece, parameters: AbstractSet[str]) -> None:
+        self._pieces = was, now
+        self._parameters = parameters
+        bodies = [piece.all[piece.body.start + 1 : piece.body.end - 1] for piece in (was, now)]
+        self._is_open = any(b"#" in body for body in bodies)
+        """Whether parts of a body may not be active: then nothing is said of it."""
+        self._bodies = [body.decode("latin-1") for body in bodies]
+
+    def leaves_alone(self, name: str) -> bool:
+        """Whether a name that decides something decides as much after the edit, whatever it does:
+        it is no variable, as a type is none, and stands in the same way as often."""
+        if self._may_vary(name):
+            return False
+        uses = re.compile(rb"\b%b\b\s*(.?)" % name.encode())
+        was, now = (sorted(uses.findall(piece.text)) for piece in self._pieces)
+        return was == now
+
+    def may_be_asked(self, name: str) -> bool:
+        """Whether a condition may count for holding a name: the device says what that is, or a
+        literal."""
+        return self._may_vary(name) and (
+            self._is_open
+            or any(
+                name in (found := sentences_of(body)).answers or found.is_flag_once(name)
+                for body in self._bodies
+            )
+        )
+
+    def _may_vary(self, name: str) -> bool:
+        return (
+            self._is_open
+            or name in self._parameters
+            or any(sentences_of(body).is_variable(name) for body in self._bodies)
+        )
+
+
 def _is_balanced(text: bytes, opening: bytes, closing: bytes) -> bool:
     if text.count(opening) != text.count(closing):
         return False
@@ -119,12 +159,19 @@ def _is_balanced(text: bytes, opening: bytes, closing: bytes) -> bool:
 
 
 def harmless_words(
-    old: bytes, new: bytes, old_body: Span, new_body: Span, edit: Edit, deciding: AbstractSet[str]
+    old: bytes,
+    new: bytes,
+    old_body: Span,
+    new_body: Span,
+    edit: Edit,
+    deciding: AbstractSet[str],
+    telling: AbstractSet[str] = frozenset(),
+    parameters: AbstractSet[str] = frozenset(),
 ) -> frozenset[str] | None:
     """The words around an edit of a body that decides nothing there; None where it may.
 
     `old` and `new` are texts without comments and literals, `deciding` the names on which the
-    facts of the body depend.
+    facts of the body depend, and `telling` those that say something wherever they stand.
     """
     edit = _behind_a_statement(old, new, edit, old_body.start)
     if edit.start <= old_body.start or edit.old_end >= old_body.end:
@@ -138,9 +185,17 @@ def harmless_words(
         return None if was.tells(edit) else frozenset()
     names = frozenset([word.decode("latin-1") for word in was.words() | now.words()])
     changing = names - NO_VARIABLES
-    if not changing.isdisjoint(deciding) or not was.is_plain() or not now.is_plain():
+    if not changing.isdisjoint(telling) or not was.is_plain() or not now.is_plain():
         return None
-    return None if not names or now.asks(changing) else names
+    variables = _Variables(was, now, parameters)
+    if any(not variables.leaves_alone(name) for name in changing & deciding):
+        return None
+    return None if not names or now.asks(filter(variables.may_be_asked, changing)) else names
+
+
+def parameters_of(function: Function) -> frozenset[str]:
+    """The names that a function's callers give values."""
+    return frozenset([one.name for one in function.parameters if one.name])
 
 
 def idle_words(

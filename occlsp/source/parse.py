@@ -96,7 +96,9 @@ def _changed(previous: Parsed, text: bytes, most: int | None = None) -> Parsed |
     more than `most` bytes are to be read."""
     typed = incremental.difference([(previous.syntax.text, text)])
     masked = mask_again(text, previous.syntax.text, previous.mask, typed.start, typed.old_end)
-    edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
+    edit = typed
+    if masked != previous.mask:  # else that is an edit of nothing, at the end of the file
+        edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
     if most is not None and edit.new_end - edit.start > most:
         return None
     new = incremental.rescan(text, masked, previous.scan, edit, most)

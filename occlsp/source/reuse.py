@@ -27,7 +27,7 @@ from occlsp.source.collect import FunctionFacts
 from occlsp.source.downstream import Downstream
 from occlsp.source.expansion import launching_macros
 from occlsp.source.facts import InstanceBounds, Kernel
-from occlsp.source.harmless import harmless_words
+from occlsp.source.harmless import harmless_words, parameters_of
 from occlsp.source.includes import UNITS
 from occlsp.source.incremental import difference
 from occlsp.source.mentions import Mentions
@@ -259,7 +259,7 @@ class Earlier:
     def functions(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptFunction]:
         """What was kept of a function."""
         for kept in self.valid(self.before.functions, function.span, head):
-            words = self.words_if_harmless(function, kept.names | self.launching)
+            words = self.words_if_harmless(function, kept.names, self.launching)
             if words is None:
                 continue
             if kept.uncalled is not None and self.may_be_given_else(function):
@@ -277,7 +277,7 @@ class Earlier:
     def calls(self, function: Function, head: tuple[object, ...]) -> Iterator[KeptCalls]:
         """What was kept of the calls in a function, by what its callers gave."""
         for kept in self.valid(self.before.calls, function.span, head):
-            words = self.words_if_harmless(function, kept.names | kept.wanted)
+            words = self.words_if_harmless(function, kept.names, kept.wanted)
             if words is not None:
                 yield changed(kept, words=kept.words | words) if words else kept
 
@@ -301,16 +301,15 @@ class Earlier:
         return span.end > self.edit.start and span.start < self.edit.new_end
 
     def words_if_harmless(
-        self, function: Function, deciding: AbstractSet[str]
+        self, function: Function, deciding: AbstractSet[str], telling: AbstractSet[str]
     ) -> frozenset[str] | None:
         """Words that were edited in a function and decide nothing there; None where some may."""
         if not self.is_inside(function.span):
             return frozenset()
         body, delta = function.body, self.edit.delta
         old, new = self.before.syntax.masked, self.now.syntax.masked
-        return harmless_words(
-            old, new, Span(body.start, body.end - delta), body, self.edit, deciding
-        )
+        was, parameters = Span(body.start, body.end - delta), parameters_of(function)
+        return harmless_words(old, new, was, body, self.edit, deciding, telling, parameters)
 
 
 class Reuse:

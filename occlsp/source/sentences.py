@@ -128,6 +128,10 @@ class Sentences:
             self.flags[name] = found
         return found
 
+    def is_flag_once(self, name: str) -> bool:
+        """Whether a literal sets a variable anywhere."""
+        return any(_FLAG.match(self.text, place) for place in self.places_of(name))
+
     def at(self, position: int) -> Sentence:
         """The statement around a position; the head alone of one that guards a block."""
         index = bisect_right(self.bounds, position)

@@ -7,7 +7,7 @@ times as much where functions call each other.
 
 from __future__ import annotations
 
-from occlsp.source.harmless import harmless_words, idle_words
+from occlsp.source.harmless import harmless_words, idle_words, parameters_of
 from occlsp.source.ignores import ignores
 from occlsp.source.incremental import Edit
 from occlsp.source.kernel_facts import kernel_facts
@@ -99,10 +99,10 @@ def _leaves_alone(earlier: Earlier, function: Function, names: frozenset[str]) -
     if not facts and not calls:
         words = idle_words(old, new, *bodies, edit)
         return words is not None and words.isdisjoint(names.union(callables(function)))
-    names = names.union(
-        *(kept.names for kept in facts), *(kept.names | kept.wanted for kept in calls)
-    )
-    return harmless_words(old, new, *bodies, edit, names) is not None
+    deciding = frozenset().union(*(kept.names for kept in (*facts, *calls)))
+    names = names.union(*(kept.wanted for kept in calls))
+    parameters = parameters_of(function)
+    return harmless_words(old, new, *bodies, edit, deciding, names, parameters) is not None
 
 
 def _is_told(text: bytes, place: int) -> bool:

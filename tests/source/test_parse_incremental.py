@@ -54,6 +54,13 @@ def test_facts_in_front_of_an_edit_are_kept() -> None:
     assert reparse(after, after.syntax.text) is after
 
 
+def test_another_letter_in_a_comment_has_only_what_is_around_it_read_again() -> None:
+    text = b"// one\n" + b"".join(b"static int f%d() { return %d; }\n" % (n, n) for n in range(99))
+    after = reparse(reparse(None, text), text.replace(b"one", b"two"))
+    assert after.step is not None
+    assert after.step.end < 100
+
+
 def test_names_for_global_from_elsewhere_change_the_result() -> None:
     text = b"KERNEL void k() { }"
     before = reparse(None, text)

@@ -107,6 +107,48 @@ def test_an_edit_that_may_tell_something_is_read(keyboard: Keyboard, old: str, n
     keyboard.type(text)
 
 
+TYPES = """typedef int Count;
+__global__ void kA(int* p) { }
+static void calls(int* p, Count given) {
+  Count threads = 64;
+  Count other(sizeof(Count) * 3);
+  if (other > 2) p = 0;
+  while (threads > 512) p = 0;
+  kA<<<1, threads>>>(p);
+}
+static void gives(int* p) { calls(p, 3); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Count other", "ty\n  Count other"),  # a type decides, but is no variable
+        ("* 3);", "* 4);"),
+        ("* 3);", "* 3); foo(other);"),  # a condition that nothing decides by
+    ],
+)
+def test_types_that_are_named_as_often_decide_nothing_more(
+    keyboard: Keyboard, old: str, new: str
+) -> None:
+    keyboard.type(TYPES)
+    assert keyboard.type(TYPES.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Count other(sizeof", "Count Count(sizeof"),
+        ("* 3);", "* 3), threads(32);"),
+        ("* 3);", "* 3); other = 1;"),
+        ("Count other(", "other("),
+    ],
+)
+def test_types_that_may_be_something_else_are_read(keyboard: Keyboard, old: str, new: str) -> None:
+    keyboard.type(TYPES)
+    assert not keyboard.type(TYPES.replace(old, new, 1))
+
+
 def test_a_launch_is_told_as_it_is_laid_out(keyboard: Keyboard) -> None:
     wide = FILE.replace("BLOCK>>>(p)", "BLOCK>>>(p +\n      1)")
     keyboard.type(wide)
