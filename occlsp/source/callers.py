@@ -317,12 +317,18 @@ class Callers:
         """Where a name stands in a file, each with the call that it is."""
         key = (origin.path, name)
         if key not in self.by_name:
-            code = origin.syntax.code
             self.by_name[key] = [
-                (start, read_site(code, start, start + len(name), origin.view))
+                (start, self.site(origin, start, start + len(name)))
                 for start in self.names(origin).mentions.places(name)
             ]
         return self.by_name[key]
+
+    def site(self, origin: Origin, start: int, end: int) -> Site | None:
+        """The call whose name stands there."""
+        syntax = origin.syntax
+        inside = syntax.function_at(start)
+        function = None if inside is None else syntax.functions[inside]
+        return read_site(syntax.code, start, end, origin.view, function)
 
     def handed(self, origin: Origin, start: int) -> tuple[int, list[Site]] | None:
         """The calls by a template that the function whose name stands there is handed to."""
@@ -405,7 +411,7 @@ class Callers:
         asked: dict[int, list[bool]] = {}
         decides: dict[str, Decides] = {}
         for start, end, callee in called_in(origin, function, wanted):
-            site = read_site(syntax.code, start, end, origin.view)
+            site = read_site(syntax.code, start, end, origin.view, function)
             if site is not None:
                 decides[callee] = parameters = self.asked_for(origin, callee, told)
                 asked[site.start] = asked_arguments(site, parameters)

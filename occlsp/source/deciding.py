@@ -117,7 +117,7 @@ class Deciding:
         sites: list[Site] = []
         asked: dict[int, list[bool]] = {}
         for start, end, callee in called_in(origin, function, names.reaching(origin)):
-            site = read_site(origin.syntax.code, start, end, origin.view)
+            site = read_site(origin.syntax.code, start, end, origin.view, function)
             decides = None if callee == function.name else self.parameters(origin, names, callee)
             if site is None or decides is None:
                 return None

@@ -78,9 +78,12 @@ def has_arguments(code: bytes, end: int) -> bool:
     return code[end : end + _NEAR].lstrip().startswith(b"<")
 
 
-def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Site | None:
+def read_site(
+    code: bytes, start: int, end: int, view: View | None = None, inside: Function | None = None
+) -> Site | None:
     """The call whose name stands from `start` to `end`; None where it is not called there, nor an
-    instance of a template that somebody may call.
+    instance of a template that somebody may call. One that is not closed in the function that it is
+    `inside` of says nothing: an edit of another function may close it.
 
     With a view, `benchmark(times, f, a, b)` is a call of `f` with a and b where `benchmark` calls
     what it is handed with all that follows.
@@ -98,6 +101,8 @@ def read_site(code: bytes, start: int, end: int, view: View | None = None) -> Si
         template = found[0]
         position = end + tokens[found[1]].start
     close = arguments_end(code, position)
+    if inside is not None and close > inside.span.end:
+        return None
     if close == position:
         name = Span(start, position)
         forwarded = _forwarded(code, name, template, view) if view else None

@@ -96,6 +96,23 @@ int main() { int size = 32; run(0, size); }
     assert workspace.facts(PATH) == fresh(edited)
 
 
+def test_a_bracket_in_one_function_does_not_close_a_call_in_another() -> None:
+    text = """
+__global__ void k(int* p) {}
+static void run(int* p, int size) { k<<<1, size>>>(p); }
+static void first(int* p) { run(p, 64, 1; }
+static void second(int* p) { int one = 1); }
+int main() { run(0, 32); }
+"""
+    workspace = Workspace(reader=None)
+    workspace.update(PATH, text.encode())
+    workspace.facts(PATH)
+    edited = text.replace("1);", "1;")
+    workspace.update(PATH, edited.encode())
+    assert workspace.facts(PATH) == fresh(edited)
+    assert fresh(text).launches[0].block.values is None
+
+
 @pytest.mark.parametrize("old", ["template <class T> ", "constexpr ", "int f", "namespace n {"])
 def test_all_of_a_function_in_a_header_counts_for_who_includes_it(old: str) -> None:
     header = """
