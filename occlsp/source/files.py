@@ -107,11 +107,10 @@ class Files:
         if is_open or old is not None or self._recalled(path, digest) is None:
             self._store(path, text, digest, is_open=is_open)
 
-    def read(self, path: str, text: bytes) -> None:
-        """Reads a source that nobody looked for in an earlier run."""
+    def read(self, path: str, text: bytes, file: Entry) -> None:
+        """Takes in a source as it was parsed, with the macros that it sees."""
         self._given.add(path)
-        digest = blake2b(text, digest_size=16).digest()
-        self._store(path, text, digest, is_open=False)
+        self._take_in(path, text, file)
 
     def _recalled(self, path: str, digest: bytes) -> Entry | None:
         """A file as an earlier run read it; None where none did, or it sees other macros now."""
@@ -142,12 +141,17 @@ class Files:
                 file.resolved, file.resolved_at = old.resolved, old.resolved_at
             else:
                 self._graph += 1
+        return self._take_in(path, text, file)
+
+    def _take_in(self, path: str, text: bytes, file: Entry) -> Entry:
+        """Takes in a file that was parsed; again, where it sees other macros than were known."""
+        old = self._files.get(path)
         self._links += old is None or old.targets != file.targets
         self._put(path, file)
         self._version += 1
         wanted = self._aliases(path)
-        if wanted != aliases and wanted and any(name.encode() in text for name in wanted):
-            again = parsed_entry(path, parse(text, aliases=wanted), digest, wanted)
+        if wanted != file.aliases and wanted and any(name.encode() in text for name in wanted):
+            again = parsed_entry(path, parse(text, aliases=wanted), file.digest, wanted)
             file.aliases, file.syntax = wanted, again.syntax
             self._forget_kernels(path)
             file.index = again.index

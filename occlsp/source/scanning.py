@@ -12,16 +12,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
+from occlsp.source.copies import Copies
 from occlsp.source.crew import Crew, Died, cores
-from occlsp.source.entries import MAX_FILE, Entry, drop_text, parsed_entry
+from occlsp.source.entries import MAX_FILE, Entry, drop_text
 from occlsp.source.files import nothing_known
 from occlsp.source.finding import MAX_FILES, includable_files, source_files
 from occlsp.source.includes import UNITS
-from occlsp.source.parse import parse
 from occlsp.source.store import Row, Store, payload
 from occlsp.source.workspace import Evaluated, Workspace
 
@@ -206,6 +205,11 @@ class _Reading:
 class _Texts(dict[str, bytes]):
     """Texts that are looked at once more. A child that is not forked reads them itself."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.copies = Copies()
+        """What of them was just parsed."""
+
     def __reduce__(self) -> tuple[type[_Texts], tuple[()]]:
         return _Texts, ()
 
@@ -218,9 +222,7 @@ def _parsed(texts: _Texts, task: Task) -> Entry | str | None:
             return text
         if task.aliases and not any(name.encode() in text for name in task.aliases):
             return None
-        syntax = parse(text, aliases=task.aliases)
-        digest = blake2b(text, digest_size=16).digest()
-        entry = parsed_entry(task.path, syntax, digest, task.aliases)
+        entry = texts.copies.entry(task.path, text, task.aliases)
     except Exception as error:  # a fault in one file costs that one
         return _why(error)
     if not task.keeps_text:
@@ -234,7 +236,7 @@ def _read_unit(workspace: Workspace, texts: _Texts, path: str) -> Entry | str:
         text = texts.pop(path, None) or _text(path)
         if isinstance(text, str):
             return text
-        workspace.read(path, text)
+        workspace.read(path, text, texts.copies.entry(path, text))
         return workspace.entry(path)
     except Exception as error:  # a fault in one file costs that one
         return _why(error)
