@@ -308,8 +308,10 @@ class Change:
 def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[Change]:
     """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
     found: list[Change] = []
-    for index, token in enumerate(tokens):
-        if token.kind != "name" or token.text not in names:
+    among = [index for index, (_, text, _) in enumerate(tokens) if text in names]
+    for index in among:
+        token = tokens[index]
+        if token.kind != "name":
             continue
         before = tokens[index - 1].text if index else ""
         if before in (".", "->", "::"):

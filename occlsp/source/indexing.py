@@ -31,7 +31,7 @@ NOT_VALUES = frozenset(
 
 _USING = re.compile(rb"using\s+namespace\s+([\w:]+)\s*;")
 _BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
-_BASES = (re.compile(rb"struct" + _BASE_CLAUSE), re.compile(rb"class" + _BASE_CLAUSE))
+_BASES = [(word, re.compile(word + _BASE_CLAUSE)) for word in (b"struct", b"class")]
 
 
 def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> FileIndex:
@@ -53,7 +53,8 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
     if old and since and not since.says(masked, since.syntax.masked, b"using", b"struct", b"class"):
         namespaces, bases, rebased = old.namespaces, old.bases, old.rebased
     else:
-        namespaces = tuple({m[1].decode("latin-1") for m in _USING.finditer(masked)})
+        used = _USING.findall(masked) if b"using" in masked else ()
+        namespaces = tuple({name.decode("latin-1") for name in used})
         bases, rebased = _bases(masked)
     if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
         class_templates, specialised = old.class_templates, old.specialised
@@ -107,10 +108,9 @@ _WORD_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 def called_names(syntax: FileSyntax) -> set[bytes]:
     """The functions that a file may call: words before `(` or `<`."""
-    found = set()
-    for piece in syntax.code.replace(b"<", b"(").split(b"(")[:-1]:
-        bare = piece.rstrip()
-        found.add(bare[len(bare.rstrip(_WORD_BYTES)) :])
+    pieces = syntax.code.replace(b"<", b"(").split(b"(")
+    pieces.pop()
+    found = {bare[len(bare.rstrip(_WORD_BYTES)) :] for bare in map(bytes.rstrip, pieces)}
     found -= {b"", b"if", b"for", b"int", b"while", b"switch", b"return", b"sizeof", b"include"}
     return {name for name in found if not name[:1].isdigit()}
 
@@ -156,8 +156,8 @@ def _bases(masked: bytes) -> tuple[dict[str, str], frozenset[str]]:
     """Class → its base clause, and those of which there are several with different ones."""
     found: dict[str, str] = {}
     several: set[str] = set()
-    for pattern in _BASES:
-        for match in pattern.finditer(masked):
+    for word, pattern in _BASES:
+        for match in pattern.finditer(masked) if word in masked else ():
             name, clause = match[1].decode("latin-1"), match[2].decode("latin-1").strip()
             if found.get(name, clause) != clause:
                 several.add(name)
