@@ -93,12 +93,19 @@ def _is_local(
     return any(in_body[name] > in_calls[name] for name in names)
 
 
+def _own(origin: Origin, function: Function) -> set[str]:
+    """The template parameters that a function's text may name: its own, and those of its class."""
+    scope = scope_names(function.qualified_name)[:-1]
+    of_class = origin.view.class_templates.get(scope[-1], ()) if scope else ()
+    return {one.name for one in (*function.template_parameters, *of_class) if one.name}
+
+
 def _as_written(
     origin: Origin, function: Function, sites: Sequence[Site], asked: Asked, given: Given
 ) -> dict[int, Call]:
     """Calls in which nothing is the function's own: it need not be followed up to them."""
     scopes = scope_names(function.qualified_name)[:-1]
-    own = {p.name for p in function.template_parameters if p.name}
+    own = _own(origin, function)
     return {
         site.start: _call(
             site,
@@ -124,7 +131,7 @@ def _followed(
     parameters = parameter_values(function, values, origin.path)
     events = {site.start - base: site for site in sites}
     found: dict[int, Call] = {}
-    own = {p.name for p in function.template_parameters if p.name}
+    own = _own(origin, function)
 
     def handle(event: int, scope: FlowScope, state: State) -> None:
         site = events[event]

@@ -193,16 +193,15 @@ class Callers:
         found = [other.origin() for other in others if other.path != origin.path]
         return [origin, *(file for file in found if file is not None)]
 
-    def named_in(self, origin: Origin, index: int, sites: Sequence[Site]) -> list[Call] | None:
-        """The instances of templates that one function names; None where it cannot be followed."""
+    def named_in(self, origin: Origin, index: int, sites: Sequence[Site]) -> dict[int, Call] | None:
+        """The instances of templates that one function names, by where they stand; None where it
+        cannot be followed."""
         function = origin.syntax.functions[index]
         self.read.add((origin.path, function.body.start))
         asked: dict[int, list[bool]] = {site.start: [] for site in sites}
         given = partial(self.bindings, origin, index)
         calls, _ = calls_within(origin, function, sites, asked, given)
-        if calls is None or not asked.keys() <= calls.keys():
-            return None
-        return list(calls.values())
+        return None if calls is None or not asked.keys() <= calls.keys() else calls
 
     def all_in_view(self, origin: Origin, function: Function) -> bool:
         """Whether nobody can call the function but who is in view."""

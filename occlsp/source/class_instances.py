@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from occlsp.source.callers import Callers
 
 MAX_USES = 64
+ITSELF = "__occlsp_itself"
+"""What a class gives another instance of itself in the place of a parameter, where that is what
+it was given."""
 _DECLARED = re.compile(rb"\btemplate\s*<[^;{}]*>\s*(?:struct|class)\s+\Z")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 400
 
 
@@ -34,8 +38,7 @@ def class_bindings(callers: Callers, origin: Origin, function: Function) -> dict
     scope = _scope(function)
     parameters = origin.view.class_templates.get(scope[-1], ()) if scope else ()
     names = [parameter.name for parameter in parameters]
-    own = [parameter.name for parameter in function.template_parameters]
-    if not parameters or (not set(own).isdisjoint(names) and own[: len(names)] != names):
+    if not parameters or not _keeps_order(function, names):
         return {}  # defined outside of the class, with its parameters in another order
     key = (origin.path, scope[-1])
     if key not in callers.classes:
@@ -48,6 +51,12 @@ def class_bindings(callers: Callers, origin: Origin, function: Function) -> dict
                 del callers.classes[key]  # who asks again is not in between
         callers.classes[key] = found
     return callers.classes[key]
+
+
+def _keeps_order(function: Function, names: Sequence[str | None]) -> bool:
+    """Whether a member that is defined outside of its class names its parameters in their order."""
+    own = [parameter.name for parameter in function.template_parameters]
+    return set(own).isdisjoint(names) or own[: len(names)] == [*names]
 
 
 def _scope(function: Function) -> tuple[str, ...]:
@@ -73,7 +82,8 @@ def _bindings(
     for position, parameter in enumerate(parameters):
         if parameter.is_pack:
             break
-        given = template_argument(uses, position, parameter, scope)
+        others = [use for use in uses if use.template[position : position + 1] != (ITSELF,)]
+        given = template_argument(others, position, parameter, scope)
         if given is not None and parameter.name is not None:
             bound[parameter.name] = given
     return bound
@@ -90,7 +100,7 @@ def _uses_in(
     own.update(p.name for f in syntax.functions for p in f.template_parameters if p.name)
     names = tuple(parameter.name for parameter in parameters)
     found: list[Call] = []
-    inside: dict[int, list[Site]] = {}
+    inside: dict[tuple[int, bool], list[Site]] = {}
     for start in callers.names(origin).mentions.places(name):
         end = start + len(name)
         if not has_arguments(syntax.code, end):
@@ -102,23 +112,32 @@ def _uses_in(
         around = syntax.functions[index] if index is not None else None
         if around is not None and start <= around.body.start:
             around = None
-        if site.template == names and (around is None or name in _scope(around)):
+        is_own = around is not None and name in _scope(around) and _keeps_order(around, names)
+        if site.template == names and (around is None or is_own):
             continue  # the class itself, as its own functions name it
         if _DECLARED.search(syntax.code, max(0, start - _NEAR), start):
             if not _is_same_order(site.template, names):
                 return None
             continue
         if index is not None and around is not None:
-            inside.setdefault(index, []).append(site)
+            inside.setdefault((index, is_own), []).append(site)
         else:
             scope = StaticScope(origin.view, At(origin.path, start))
             found.append(Call(tuple(binding(text, scope, own) for text in site.template), None))
-    for index, sites in inside.items():
+    for (index, is_own), sites in inside.items():
         calls = callers.named_in(origin, index, sites)
         if calls is None:
             return None
-        found += calls
+        for site in sites:
+            use = calls[site.start]
+            found.append(_but_itself(site, use, names) if is_own else use)
     return found
+
+
+def _but_itself(site: Site, use: Call, names: Sequence[str | None]) -> Call:
+    """A use of a class by its own functions, without the parameters that it hands on."""
+    given = zip(site.template, use.template, names, strict=False)
+    return Call(tuple(ITSELF if text == own else one for text, one, own in given), None)
 
 
 def template_argument(
@@ -147,8 +166,9 @@ def template_arguments(
 
 
 def _is_same_order(arguments: Sequence[str], names: Sequence[str | None]) -> bool:
-    """Whether a specialisation's parameters stand where those of the template do."""
+    """Whether a specialisation's parameters stand where those of the template do, and by
+    themselves: in `Of<Shape<N>>`, N is not what the uses give."""
     return all(
-        argument not in names or names.index(argument) == position
-        for position, argument in enumerate(arguments)
+        argument == names[position : position + 1][0] or not set(_WORD.findall(argument)) & {*names}
+        for position, argument in enumerate(arguments[: len(names)])
     )

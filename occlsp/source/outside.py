@@ -9,8 +9,8 @@ The members of types that they hand to its templates are looked for in these fil
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import evaluate_text
@@ -22,8 +22,13 @@ from occlsp.source.text import Span
 from occlsp.source.values import Abstract, Dim, join_values
 from occlsp.source.view import View, parts
 
+if TYPE_CHECKING:
+    from occlsp.source.entries import Entry
+
 MAX_INCLUDING = 8
 """Files that include one: with more, it is a library's, and they are not asked."""
+MAX_DERIVING = 16
+"""Files that declare classes of one name with bases."""
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w*")
 _NOWHERE = Span(0, 0)
 _END = 1 << 60
@@ -38,22 +43,55 @@ class Including(NamedTuple):
     """Whether what it includes under this name is the header."""
 
 
+class Declared:
+    """Which files declare classes and members of them, as long as no file changes."""
+
+    def __init__(self, files: Mapping[str, Entry]) -> None:
+        self._files = files
+        self._members: dict[tuple[str, str], list[str]] = {}
+        self._deriving: dict[str, list[str]] = {}
+
+    def members(self, of_class: str, name: str) -> list[str]:
+        """The files that declare a member of this name in a class of this name."""
+        key = (of_class, name)
+        if key not in self._members:
+            self._members[key] = [
+                path
+                for path, file in self._files.items()
+                if name in file.index.constants
+                and any(one.scope[-1:] == (of_class,) for one in file.index.constants[name])
+            ]
+        return self._members[key]
+
+    def deriving(self, of_class: str) -> list[str]:
+        """The files that declare a class of this name with bases."""
+        if of_class not in self._deriving:
+            self._deriving[of_class] = [
+                path for path, file in self._files.items() if of_class in file.index.bases
+            ]
+        return self._deriving[of_class]
+
+
 class Outside:
     """What names of one header mean to all files that include it, as far as these are in view."""
 
     def __init__(
         self,
         including: Callable[[], Sequence[Including]],
-        declaring: Callable[[str, str], int],
+        declared: Callable[[], Declared],
+        view: Callable[[str], View],
         asking: set[str],
     ) -> None:
-        """`declaring`: how many files declare a member of a class. `asking` is shared by all
-        headers: what they ask others for asks no further."""
+        """`view` is that of any file. `asking` is shared by all headers: what they ask others for
+        asks no further."""
         self._including = including
-        self._declaring = declaring
+        self._declared = declared
+        self._view = view
         self._asking = asking
         self.is_asked = False
         """Whether what is known of the header may follow from these files."""
+        self.classes: set[str] = set()
+        """The classes that were looked for in all files that declare them."""
 
     def __call__(self, name: str) -> Abstract | None:
         """The values that any of them gives a name; None where one of them may give none."""
@@ -70,22 +108,44 @@ class Outside:
             self._asking.clear()
 
     def member(self, name: str) -> Abstract | None:
-        """The value of a member of a class, which is declared once; None where none of the files
-        sees it."""
+        """The value of a member of a class: where it is declared once, as a file that includes
+        this one sees it; where nowhere, of the bases of the class in all files that declare it."""
         names = [part for part, _ in parts(name)]
         if self._asking or len(names) < 2:
             return None
         including = self._including()
         self.is_asked |= bool(including)
-        if not including or self._declaring(names[-2], names[-1]) != 1:
+        if not including:
             return None
+        declared = self._declared()
+        own, deriving = declared.members(names[-2], names[-1]), declared.deriving(names[-2])
+        if own and len({*own, *deriving}) > 1:
+            return None  # which of the classes is meant is not known
         self._asking.add(name)
         try:
-            scopes = [StaticScope(one.view, At(one.view.path, _END)) for one in including]
-            found = (scope.constant(name, None) for scope in scopes)
+            if not own:
+                return self._inherited(name, names[-2])
+            found = (_seen_from(one.view, name) for one in including)
             return next((value for value in found if value is not None), None)
         finally:
             self._asking.clear()
+
+    def _inherited(self, name: str, of_class: str) -> Abstract | None:
+        self.classes.add(of_class)
+        deriving = self._declared().deriving(of_class)
+        if len(deriving) > MAX_DERIVING:
+            return None
+        result: Abstract | None = None
+        for path in deriving:
+            value = _seen_from(self._view(path), name)
+            if value is None:
+                return None
+            result = value if result is None else join_values(result, value, "classes differ")
+        return result
+
+
+def _seen_from(view: View, name: str) -> Abstract | None:
+    return StaticScope(view, At(view.path, _END)).constant(name, None)
 
 
 def _joined(name: str, including: Sequence[Including]) -> Abstract | None:

@@ -121,7 +121,7 @@ def template_site(code: bytes, start: int, end: int) -> Site | None:
     if closing is None:
         return None
     tokens = tokenize(code[opening : closing + 1].decode("latin-1"))
-    read = template_arguments(tokens, 0)
+    read = template_arguments(tokens, 0, is_template=True)
     if read is None or read[1] != len(tokens):
         return None
     return Site(start, Span(start, closing + 1), read[0], (), is_address=True)

@@ -45,9 +45,13 @@ TYPE_WORDS = BUILTIN_WORDS | {"const", "volatile", "struct", "typename", "enum",
 
 
 def template_arguments(
-    tokens: list[Token] | tuple[Token, ...], at: int
+    tokens: list[Token] | tuple[Token, ...], at: int, *, is_template: bool = False
 ) -> tuple[tuple[str, ...], int] | None:
-    """Template arguments that begin at `at` and the index behind them; None for a comparison."""
+    """Template arguments that begin at `at` and the index behind them; None for a comparison.
+
+    Where what stands before them is known as a template, they may hold conditions.
+    """
+    ends = (";", "{", "}") if is_template else ("&&", "||", ";", "?", "{", "}")
     if at >= len(tokens) or tokens[at].text != "<":
         return None
     depth = 0
@@ -56,7 +60,7 @@ def template_arguments(
     for index in range(at, min(len(tokens), at + 400)):
         token = tokens[index]
         text = token.text if token.kind == "op" else ""
-        if text in ("&&", "||", ";", "?", "{", "}") and brackets == 0:
+        if text in ends and brackets == 0:
             return None
         if text in ("(", "["):
             brackets += 1

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from occlsp.source import kernel_facts as heads
@@ -30,7 +31,7 @@ from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
 from occlsp.source.includes import UNITS
 from occlsp.source.local_facts import LocalFacts, local_facts
-from occlsp.source.outside import MAX_INCLUDING, Including, Outside
+from occlsp.source.outside import MAX_INCLUDING, Declared, Including, Outside
 from occlsp.source.pieces import Pieces, finished
 from occlsp.source.places import are_same, moved_elsewhere, places_of
 from occlsp.source.record import changed
@@ -80,7 +81,7 @@ class Workspace(Files):
         self._alike: dict[tuple[int, ...], Included] = {}
         """What the last few files that were read include, by the identities of the indexes."""
         self._mains: tuple[int, Mains] = (-1, {})
-        self._members: tuple[int, dict[tuple[str, str], int]] = (-1, {})
+        self._members = (-1, Declared({}))
         """How many files declare members of classes, as far as they were asked for with all as it
         is now."""
         self._asking: set[str] = set()
@@ -159,7 +160,7 @@ class Workspace(Files):
         outside = self._outsides.get(path)
         if outside is None:
             including = partial(self._including_views, path)
-            outside = Outside(including, self._declaring, self._asking)
+            outside = Outside(including, self._declared, self._view, self._asking)
             self._outsides[path] = outside
         view = View(path, indexes, self.defines, names, included, outside)
         self._views[path] = (key, view, names)
@@ -200,18 +201,10 @@ class Workspace(Files):
             for other in self._including_files(path)
         ]
 
-    def _declaring(self, of_class: str, name: str) -> int:
-        """How many files declare a member of this name in a class of this name."""
+    def _declared(self) -> Declared:
         if self._members[0] != self._version:
-            self._members = (self._version, {})
-        known = self._members[1]
-        if (of_class, name) not in known:
-            known[of_class, name] = sum(
-                any(constant.scope[-1:] == (of_class,) for constant in file.index.constants[name])
-                for file in self._files.values()
-                if name in file.index.constants
-            )
-        return known[of_class, name]
+            self._members = (self._version, Declared(self._files))
+        return self._members[1]
 
     def _is(self, path: str, source: str, target: str) -> bool:
         return self._resolver.resolve(target, source) == path
@@ -221,7 +214,8 @@ class Workspace(Files):
         outside = self._outsides.get(path)
         if outside is None or not outside.is_asked:
             return b""
-        return b"".join(map(self._key, self._including_files(path)))
+        deriving = chain.from_iterable(map(self._declared().deriving, sorted(outside.classes)))
+        return b"".join(map(self._key, (*self._including_files(path), *deriving)))
 
     def local(self, path: str) -> LocalFacts | None:
         """Launches and attributes of one file, without its kernels' instantiations."""

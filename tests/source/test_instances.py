@@ -179,6 +179,33 @@ template <class Tr> struct Part<3, Tr> { static void go() { run<Tr>(0); } };
             threads(RUN + parts + uses + "template <class T> struct B : Part<2, T> {};\n") is None
         )
 
+    def test_conditions_as_arguments_and_instances_that_it_makes_of_itself(self) -> None:
+        parts = """
+template <bool B, class Tr> struct Part;
+template <class Tr> struct Part<false, Tr> { static void go() { run<Tr>(0); } };
+template <class Tr> struct Part<true, Tr> { static void go() { Part<false, Tr>::go(); } };
+"""
+        go = "template <class T, class Tr> void all() { Part<{}, Tr>::go(); }\n"
+        uses = "void a() { all<int, Shape<2>>(); all<char, Shape<4>>(); }\n"
+        uses = go.replace("{}", "Of<T>::n == 1 && Tr::kWarps != 1") + uses
+        assert threads(RUN + parts + uses) == [64, 128]
+        swapped = "template <> struct Part<false, int> { void go() { Part<true, Shape<8>> p; } };\n"
+        assert threads(RUN + parts + uses + swapped) == [64, 128, 256]
+        other = "void b(int n) { Part<true, decltype(n)>::go(); }\n"
+        assert threads(RUN + parts + uses + other) is None
+
+    def test_a_specialisation_whose_parameter_is_in_an_argument(self) -> None:
+        parts = """
+template <class Tr, int N> struct Part { static void go() { run<Tr>(0); } };
+template <class T> struct Wrap : Shape<9> {};
+"""
+        uses = "void a() { Part<Shape<2>, 1>::go(); Part<Wrap<Shape<4>>, 1>::go(); }\n"
+        assert threads(RUN + parts + uses) == [64, 288]
+        inner = (
+            "template <class Tr, int N> struct Part<Wrap<Tr>, N> { void go() { run<Tr>(0); } };\n"
+        )
+        assert threads(RUN + parts + inner + uses) is None
+
     def test_who_calls_its_functions(self) -> None:
         bed = "template <class T> struct Bed { void run(dim3 b) { k<<<1, b>>>((T*)0); } };\n"
         calls = "void a() { dim3 b(32, 2); Bed<int>().run(b); Bed<float> f; f.run(dim3(96)); }\n"

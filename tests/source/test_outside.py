@@ -95,3 +95,47 @@ void f(int* p) { run<Small>(p); }
     def test_two_types_of_a_name_are_not_told_apart(self) -> None:
         other = self.MAIN.replace("64", "256")
         assert blocks(workspace(self.RUN, main_cu=self.MAIN, other_cu=other)) == [None]
+
+
+class TestMembersOfBases:
+    """Each file has its own class of a name, of which all get what they have from a base."""
+
+    HEADER = """
+__global__ void k(int* p) {}
+template <class P> void run() { k<<<1, P::kThreads>>>(0); }
+"""
+    BASE = '#include "run.cuh"\nstruct Base { enum { kThreads = 64 }; };\n'
+    USE = """#include "base.cuh"
+template <class T> struct Policy : Base {};
+void a() { run<Policy<int>>(); }
+"""
+
+    def test_of_all_files_that_declare_it(self) -> None:
+        made = workspace(self.HEADER, base_cuh=self.BASE, a_cu=self.USE, b_cu=self.USE)
+        assert blocks(made) == [[64]]
+
+    def test_they_may_differ(self) -> None:
+        other = self.USE.replace(": Base", ": Other").replace("template", OTHER + "template")
+        made = workspace(self.HEADER, base_cuh=self.BASE, a_cu=self.USE, b_cu=other)
+        assert blocks(made) == [[64, 96]]
+
+    def test_one_that_is_not_known_makes_it_unknown(self) -> None:
+        other = self.USE.replace(": Base", ": Unseen")
+        made = workspace(self.HEADER, base_cuh=self.BASE, a_cu=self.USE, b_cu=other)
+        assert blocks(made) == [None]
+        own = self.USE.replace("Base {}", "Base { enum { kThreads = 32 }; }")
+        header = '#include "run.cuh"\n'
+        made = workspace(self.HEADER, base_cuh=self.BASE, a_cu=header + self.USE, b_cu=header + own)
+        assert blocks(made) == [None]
+
+    def test_an_edit_of_one_is_seen(self) -> None:
+        made = workspace(self.HEADER, base_cuh=self.BASE, a_cu=self.USE, b_cu=self.USE)
+        assert blocks(made) == [[64]]
+        other = self.USE.replace(": Base", ": Other").replace("template", OTHER + "template")
+        made.update("/b.cu", other.encode())
+        assert blocks(made) == [[64, 96]]
+        made.update("/c.cu", other.replace("96", "128").encode())
+        assert blocks(made) == [[64, 96, 128]]
+
+
+OTHER = "struct Other { enum { kThreads = 96 }; };\n"
