@@ -72,7 +72,8 @@ def _said(item: object, index: FileIndex) -> tuple[object, ...]:
                 texts(item.conditions),
             )
         case Callable_():
-            return item.body, item.returns, item.forwards, function_head(item.function)
+            head = function_head(item.function)
+            return item.body, item.returns, item.forwards, item.calls, head
         case TypeAlias():
             return item.scope, item.target, item.template_parameters, item.function is None
         case RawKernel():

@@ -113,7 +113,7 @@ class Downstream:
         if not is_same_macros(self._old.defines, self._new.defines):
             return True
         return any(
-            one.forwards is not None
+            one.forwards is not None or one.calls
             for name in self._affected
             for index in (old, new)
             for one in index.functions.get(name, ())

@@ -16,6 +16,7 @@ from occlsp.source import statements as st
 from occlsp.source.conditions import device_guard, refine
 from occlsp.source.effects import changes
 from occlsp.source.evaluate import Budget, evaluate
+from occlsp.source.lambda_calls import given_to, name_of
 from occlsp.source.lambdas import lambda_parameters
 from occlsp.source.lexer import tokenize
 from occlsp.source.linear import itself
@@ -398,9 +399,12 @@ class Interpreter(Variables):
         if inner.head[0] != inner.head[1] and not _called_at_once(self.text, node):
             self.havoc(node.end, len(self.text))
         self.enter()
-        for declared in lambda_parameters(self.text[slice(*inner.head)]):
-            self.hide(declared[1], declared[0])
-            self.state.variables[declared[1]] = unknown(f"{declared[1]} is a parameter of a lambda")
+        parameters = lambda_parameters(self.text[slice(*inner.head)])
+        for kind, name in parameters:
+            self.hide(name, kind)
+            self.state.variables[name] = unknown(f"{name} is a parameter of a lambda")
+        if parameters:
+            self.take_calls(inner, node, parameters)
         self.breaks.append([])
         returns, self.returns = self.returns, None
         self.block(inner.body.statements)
@@ -409,6 +413,21 @@ class Interpreter(Variables):
         self.declared.pop()
         self.state = entry
         self.havoc(*_span(inner.body))
+
+    def take_calls(
+        self, inner: st.LambdaBody, node: st.Simple, parameters: Sequence[tuple[str, str]]
+    ) -> None:
+        """Takes in what the calls of a lambda give, where anything is asked for in it."""
+        name = name_of(self.text[node.start : inner.head[0]])
+        is_asked = self.slice.touches(inner.body.start, inner.body.end)
+        if name is None or not is_asked or self.body.seen_from is not None:
+            return
+        place = f"{self.body.path}:{self.body.base + inner.head[0]}"
+        callees = {name}
+        given = given_to(name, parameters, self.body.text, self.view, place, callees)
+        self.state.variables.update(given)
+        self.parted.update(map(root_of, given))
+        self.names = self.names | callees
 
     def expressions(self, start: int, end: int, lambdas: Sequence[st.LambdaBody] = ()) -> None:
         """Events inside of an expression, and what it changes."""

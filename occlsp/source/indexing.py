@@ -11,6 +11,7 @@ from occlsp.source import types
 from occlsp.source.brackets import match_angle, split
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
+from occlsp.source.lambda_calls import handed_on
 from occlsp.source.parameters import template_parameters
 from occlsp.source.passing import forwarded
 from occlsp.source.stepping import Since
@@ -45,7 +46,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
             made = front[number]
         elif number >= first_behind:
             one = behind[number - first_behind]
-            made = Callable_(function, one.body, one.returns, one.forwards)
+            made = Callable_(function, one.body, one.returns, one.forwards, one.calls)
         else:
             made = _callable(function, masked)
         functions.setdefault(function.name, []).append(made)
@@ -99,7 +100,8 @@ def _callable(function: Function, masked: bytes) -> Callable_:
         returns = _returned(head, function.name)
     if returns in NOT_VALUES and (body is None or "return" in body):
         body = None
-    return Callable_(function, body, returns, forwarded(function, masked))
+    called = forwarded(function, masked), handed_on(function, masked)
+    return Callable_(function, body, returns, *called)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -39,6 +39,8 @@ class Callable_:  # noqa: N801 -- a function that evaluation can call
     returns: str = "auto"
     forwards: int | None = None
     """The parameter that it only calls, with all that follow it: `f(std::forward<A>(a)...)`."""
+    calls: tuple[tuple[int, tuple[tuple[str, ...], ...]], ...] = ()
+    """The parameters that it only calls with literals: what it calls them with."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -133,8 +135,8 @@ class FileIndex:
             parts += (constant.name, *constant.scope, constant.type, value, *_texts(constant))
         for name, found in self.functions.items():
             for item in found:
-                if item.forwards is not None:
-                    parts += (name, str(item.forwards))
+                if item.forwards is not None or item.calls:
+                    parts += (name, repr((item.forwards, item.calls)))
                 if item.body is not None:
                     function = item.function
                     heads = (function.listed_code, *function.template_heads)
