@@ -247,7 +247,7 @@ class Callers:
         rivals = [
             f
             for f in names.functions.get(function.name, ())
-            if f != function and f.body not in kernels
+            if f != function and (function.body in kernels or f.body not in kernels)
         ]
         has_packs = any(site.is_pack for _, site in self.sites(origin, function.name) if site)
         shared = [
@@ -265,9 +265,10 @@ class Callers:
         is_recursive = False
         for start, site in self.sites(origin, function.name):
             if kernels and is_launched(syntax.code, start + len(function.name)):
-                if function.body in kernels:
+                if function.body not in kernels:
+                    continue  # a kernel of the same name
+                if site is None:
                     return None
-                continue  # a kernel of the same name
             inside = syntax.function_at(start)
             if inside is None or start < syntax.functions[inside].body.start:
                 given = self.instantiation(origin, start, site)

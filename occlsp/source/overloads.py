@@ -45,7 +45,8 @@ def hands_on(site: Site, function: Function, shared: int | None) -> bool:
     """Whether a function calls itself as a template alone, with the arguments that it has: for so
     many of its parameters that says nothing new."""
     names = [parameter.name for parameter in function.template_parameters[:shared]]
-    own = any(parameter.name for parameter in function.parameters) and not site.is_pack
+    is_alone = site.is_pack or site.is_address
+    own = any(parameter.name for parameter in function.parameters) and not is_alone
     return bool(names) and not own and list(site.template[: len(names)]) == names
 
 

@@ -46,7 +46,8 @@ class Site:
     template: tuple[str, ...]
     arguments: tuple[Expr, ...]
     is_address: bool = False
-    """Whether an instance of a template is named, and not called: `table[] = {f<32>, f<64>}`."""
+    """Whether an instance of a template is named, and not called: `table[] = {f<32>, f<64>}`, or
+    is a kernel's, which is launched."""
 
     @property
     def is_counted(self) -> bool:
@@ -64,7 +65,7 @@ _HERE, _NEAR, _AHEAD = 64, 256, 2_000
 the call that it is handed to is."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
 _LAST_WORD = re.compile(rb"([A-Za-z_]\w*)\s*\Z")
-_ADDRESS_END = re.compile(rb"\s*(?:[,;)}]|:(?!:))")
+_ADDRESS_END = re.compile(rb"\s*(?:[,;)}]|:(?!:)|<<<)")
 _BRACKETS = re.compile(rb"[()\[\]{};,]")
 
 

@@ -53,3 +53,37 @@ def test_a_call_of_itself_with_its_own_arguments_says_nothing_new() -> None:
     assert blocks(kernel + half + "void f() { go<32>(); }") is None
     given = "template <int N> void go(int n) { if (n) go<N>(n / 2); k<<<1, n>>>(0); }\n"
     assert blocks(kernel + given + "void f() { go<32>(64); }") is None
+
+
+class TestKernelsThatLaunch:
+    """What the launches of a kernel's template give for what it launches by itself."""
+
+    TREE = """
+template <int N> __global__ void tree(int* p, int depth) {
+    if (depth > 0) tree<N> <<<4, N>>>(p, depth - 1);
+}
+"""
+
+    def test_itself(self) -> None:
+        main = (
+            "int main() { const int T = 128; tree<T><<<1, T>>>(0, 3); tree<64><<<1, 64>>>(0, 3); }"
+        )
+        assert blocks(self.TREE + main) == [64, 128]
+        assert (
+            blocks(self.TREE + main + "void more(int n) { tree<sizeof(x)><<<1, n>>>(0, 1); }")
+            is None
+        )
+
+    def test_another_instance_of_itself(self) -> None:
+        tree = self.TREE.replace("tree<N> <<<4, N", "tree<N / 2> <<<4, N")
+        assert blocks(tree + "int main() { tree<128><<<1, 128>>>(0, 3); }") is None
+
+    def test_one_that_is_handed_on(self) -> None:
+        main = "int main() { go(tree<64>); tree<128><<<1, 128>>>(0, 3); }"
+        assert blocks(self.TREE + main) == [64, 128]
+        assert blocks(self.TREE + "auto any() { return tree; }\n" + main) is None
+
+    def test_overloads(self) -> None:
+        other = "template <class T> __global__ void tree(T* p, int depth) {}\n"
+        main = "int main() { tree<128><<<1, 128>>>(0, 3); tree<int><<<1, 32>>>(0, 3); }"
+        assert blocks(self.TREE + other + main) is None
