@@ -49,7 +49,7 @@ class Declared:
     def __init__(self, files: Mapping[str, Entry]) -> None:
         self._files = files
         self._members: dict[tuple[str, str], list[str]] = {}
-        self._deriving: dict[str, list[str]] = {}
+        self._deriving: dict[str, list[str]] | None = None
 
     def members(self, of_class: str, name: str) -> list[str]:
         """The files that declare a member of this name in a class of this name."""
@@ -65,11 +65,12 @@ class Declared:
 
     def deriving(self, of_class: str) -> list[str]:
         """The files that declare a class of this name with bases."""
-        if of_class not in self._deriving:
-            self._deriving[of_class] = [
-                path for path, file in self._files.items() if of_class in file.index.bases
-            ]
-        return self._deriving[of_class]
+        if self._deriving is None:
+            self._deriving = {}
+            for path, file in self._files.items():
+                for name in file.index.bases:
+                    self._deriving.setdefault(name, []).append(path)
+        return self._deriving.get(of_class, [])
 
 
 class Outside:
