@@ -50,6 +50,8 @@ class Declared:
         self._files = files
         self._members: dict[tuple[str, str], list[str]] = {}
         self._deriving: dict[str, list[str]] | None = None
+        self.inherited: dict[str, Abstract | None] = {}
+        """What members are that were looked for in all of these, whichever header asked."""
 
     def members(self, of_class: str, name: str) -> list[str]:
         """The files that declare a member of this name in a class of this name."""
@@ -125,15 +127,16 @@ class Outside:
         self._asking.add(name)
         try:
             if not own:
-                return self._inherited(name, names[-2])
+                self.classes.add(names[-2])
+                if name not in declared.inherited:
+                    declared.inherited[name] = self._inherited(name, deriving)
+                return declared.inherited[name]
             found = (_seen_from(one.view, name) for one in including)
             return next((value for value in found if value is not None), None)
         finally:
             self._asking.clear()
 
-    def _inherited(self, name: str, of_class: str) -> Abstract | None:
-        self.classes.add(of_class)
-        deriving = self._declared().deriving(of_class)
+    def _inherited(self, name: str, deriving: Sequence[str]) -> Abstract | None:
         if len(deriving) > MAX_DERIVING:
             return None
         result: Abstract | None = None
