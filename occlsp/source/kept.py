@@ -27,8 +27,11 @@ class Kept(Generic[K, V]):
 
     def put(self, key: K, value: V, size: int) -> V:
         """Keeps a value, in the place of those that were not asked for the longest."""
+        if size > self._most:
+            return value
+        before = self._found.pop(key, None)
+        self._size += size - (before[1] if before is not None else 0)
         self._found[key] = (value, size)
-        self._size += size
         while self._size > self._most:
             self._size -= self._found.pop(next(iter(self._found)))[1]
         return value
