@@ -36,6 +36,15 @@ def fresh(text: str) -> FileFacts:
     return workspace.facts(PATH)
 
 
+def after(text: str, edited: str) -> FileFacts:
+    """The facts of a file that was read, and edited then."""
+    workspace = Workspace(reader=None)
+    workspace.update(PATH, text.encode())
+    workspace.facts(PATH)
+    workspace.update(PATH, edited.encode())
+    return workspace.facts(PATH)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "asked"),
     [
@@ -88,12 +97,8 @@ static void run(int* p, int size) {
 }
 int main() { int size = 32; run(0, size); }
 """
-    workspace = Workspace(reader=None)
-    workspace.update(PATH, text.encode())
-    workspace.facts(PATH)
     edited = text.replace("  dim3 threads(size, size);\n", "")
-    workspace.update(PATH, edited.encode())
-    assert workspace.facts(PATH) == fresh(edited)
+    assert after(text, edited) == fresh(edited)
 
 
 def test_a_bracket_in_one_function_does_not_close_a_call_in_another() -> None:
@@ -104,12 +109,8 @@ static void first(int* p) { run(p, 64, 1; }
 static void second(int* p) { int one = 1); }
 int main() { run(0, 32); }
 """
-    workspace = Workspace(reader=None)
-    workspace.update(PATH, text.encode())
-    workspace.facts(PATH)
     edited = text.replace("1);", "1;")
-    workspace.update(PATH, edited.encode())
-    assert workspace.facts(PATH) == fresh(edited)
+    assert after(text, edited) == fresh(edited)
     assert fresh(text).launches[0].block.values is None
 
 
