@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from occlsp.source.entries import read_file
+from occlsp.source.includes import HEADER_SUFFIXES, UNITS
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
-HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".tpp"})
-OTHER_SUFFIXES = HEADER_SUFFIXES - CUDA_SUFFIXES | {".cpp", ".cc", ".cxx", ".c"}
+OTHER_SUFFIXES = HEADER_SUFFIXES.union(UNITS) - CUDA_SUFFIXES
 _CUDA_WORDS = (b"__global__", b"<<<", b"LaunchKernel", b"LaunchCooperativeKernel", b"FuncSetA")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "CMakeFiles"})
 _STANDARD = frozenset(

@@ -11,6 +11,7 @@ USUAL_FOLDERS = ("", "include", "inc", "src", "source", "csrc", "common", "Commo
 
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 """Translation units: nobody includes them, so that what is internal to one is called there."""
+HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".tpp"})
 NOT_ENTERED = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/usr/lib/")
 """System and toolkit headers: what they define is known to the model, not read."""
 

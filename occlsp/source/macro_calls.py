@@ -7,10 +7,12 @@ REGISTER(float, 128)                                                 // in a uni
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from occlsp.source.collect import Origin
 from occlsp.source.expansion import Use, uses
+from occlsp.source.includes import HEADER_SUFFIXES
 from occlsp.source.instances import binding
 from occlsp.source.lexer import Token, split_arguments, tokenize
 from occlsp.source.macros import Place as At
@@ -22,14 +24,13 @@ from occlsp.source.syntax import Define, Function
 if TYPE_CHECKING:
     from occlsp.source.callers import Callers
 
-HEADERS = (".cuh", ".h", ".hpp", ".hxx", ".hh", ".inl")
 MAX_USING = 32
 """Files that use one macro."""
 
 
 def sees_uses(origin: Origin, function: Function) -> bool:
     """Whether it is asked what uses of macros call a function with."""
-    return function.is_template and origin.path.endswith(HEADERS)
+    return function.is_template and PurePath(origin.path).suffix in HEADER_SUFFIXES
 
 
 def calls_by_macros(callers: Callers, origin: Origin, function: Function) -> list[Call] | None:
