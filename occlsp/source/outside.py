@@ -101,7 +101,7 @@ class Outside:
         if self._asking or not _CONSTANT.fullmatch(name):
             return None
         including = self._including()
-        self.is_asked |= bool(including)
+        self.is_asked = True  # by what comes later, too, where nobody includes it yet
         if not all(one.view.macros.is_macro(name) or one.view.constants(name) for one in including):
             return None
         self._asking.add(name)
@@ -117,7 +117,7 @@ class Outside:
         if self._asking or len(names) < 2:
             return None
         including = self._including()
-        self.is_asked |= bool(including)
+        self.is_asked = True
         if not including:
             return None
         declared = self._declared()

@@ -284,7 +284,7 @@ class Workspace(Files):
         reuse.memory.variables.update(view.variables.answers)
         local.kernel_names = dict(reuse.memory.kernel_names)
         local.places = places_of(path, local, self._files, is_open=reuse.keeps)
-        local.asks_callers |= self._outsides[path].is_asked
+        local.asks_callers |= self._outsides[path].is_asked and not path.endswith(UNITS)
         if reuse.keeps:
             yield from reuse.memory.declared.prepare()
             reuse.memory.told = replace(local, memory=None)

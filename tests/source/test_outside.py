@@ -139,3 +139,22 @@ void a() { run<Policy<int>>(); }
 
 
 OTHER = "struct Other { enum { kThreads = 96 }; };\n"
+
+
+def test_a_header_that_was_read_before_anybody_included_it() -> None:
+    """As one that is opened while the workspace is still being scanned."""
+    made = workspace()
+    assert blocks(made) == [None, None]
+    made.update("/main.cu", MAIN.encode())
+    assert blocks(made) == [[128], [256]]
+
+
+def test_an_open_header_that_was_read_before_anybody_included_it() -> None:
+    made = Workspace("/", reader=None)
+    header = "static void run(int* p) { k<<<1, THREADS>>>(p); }\n"
+    made.update("/run.cuh", header.encode(), is_open=True)
+    assert blocks(made) == [None]
+    kernels = "__global__ void k(int* p) {}\nconst int THREADS = 32;\n"
+    made.update("/kernels.cuh", kernels.encode())
+    made.update("/main.cu", b'#include "kernels.cuh"\n#include "run.cuh"\n')
+    assert blocks(made) == [[32]]
