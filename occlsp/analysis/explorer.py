@@ -126,7 +126,7 @@ def _build(
         launch_line=line,
         architectures=tuple(_architecture(snapshot, row, override) for row in chosen),
         fixes=_fixes(snapshot, launch, override.get("block")),
-        why=None if chosen else "no NVIDIA build compiles this code",
+        why=None if chosen else "it stands in an #if branch that is not compiled",
     )
 
 

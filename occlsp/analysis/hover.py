@@ -236,12 +236,12 @@ def _unknown_launch(launch: LaunchJoin) -> str:
     if site.hip_only:
         return "A HIP launch: nothing is computed for it"
     if site.inactive:
-        return "In code that no NVIDIA build compiles: nothing is computed for it"
+        return "In an `#if` branch that is not compiled: nothing is computed for it"
     if not launch.kernels:
         return f"The kernel of this launch is not in view{_reason(site)}"
     name = launch.kernels[0].kernel.name
     if all(kernel.kernel.inactive for kernel in launch.kernels):
-        return f"**{name}**: no NVIDIA build compiles this kernel"
+        return f"**{name}**: this kernel stands in an `#if` branch that is not compiled"
     if site.block.values:
         return f"**{name}**: a block of {block_text(site.block.values[0])} threads is none"
     why = site.block.why or "not known without running"

@@ -82,6 +82,17 @@ def test_what_is_not_known_has_its_reason() -> None:
     )
 
 
+def test_a_branch_that_is_not_compiled_is_said_to_be_none() -> None:
+    launch = "#ifndef FULL\n#else\nvoid run(float* p) { k<<$0<8, 64>>>(p); }\n#endif\n"
+    assert shown(f"{KERNEL}{launch}") == (
+        "In an `#if` branch that is not compiled: nothing is computed for it"
+    )
+    kernel = f"#if 0\n#elif defined(__HIP__)\n{KERNEL}#endif\n"
+    assert shown(kernel + "void run(float* p) { k<<$0<8, 64>>>(p); }\n") == (
+        "**k**: this kernel stands in an `#if` branch that is not compiled"
+    )
+
+
 def test_no_report_gives_an_upper_bound() -> None:
     text = shown(KERNEL + "void run(float* p) { k<<$0<8, 256>>>(p); }\n")
     assert text.startswith("**k** on sm_90: ≤100% occupancy")
