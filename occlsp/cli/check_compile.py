@@ -27,6 +27,7 @@ def compile_all(
     control = Control()
     pool = ThreadPoolExecutor(jobs)
     found: dict[int, Report] = {}
+    lacking: dict[int, str] = {}
     done = 0
     try:
         waiting = {pool.submit(compile_one, one, control): place for place, one in enumerate(asked)}
@@ -41,11 +42,13 @@ def compile_all(
                 if result is not None:
                     found[place] = result.report
                 elif why is not None:
-                    problems.append(f"{unit}: not compiled for {arch}: {why}")
+                    lacking[place] = f"{unit}: not compiled for {arch}: {why}"
     finally:
         control.cancel()
         pool.shutdown(cancel_futures=True)
+        # In the order that was asked for: who ends first is chance.
         reports += [found[place] for place in sorted(found)]
+        problems += [lacking[place] for place in sorted(lacking)]
 
 
 def _outcome(future: Future[CompileResult]) -> tuple[CompileResult | None, str | None]:
