@@ -44,7 +44,7 @@ def test_shutdown_and_exit(start: Start) -> None:
 def test_exit_without_shutdown_is_a_fault(start: Start) -> None:
     client = start()
     client.notify("exit", None)
-    assert client.process.wait(2) == 1
+    assert client.process.wait(10) == 1
 
 
 def test_the_end_of_the_input_ends_the_server(start: Start) -> None:
