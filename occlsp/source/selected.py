@@ -8,7 +8,9 @@ a condition with a name in it that another one has, which may have chosen its va
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from occlsp.source import statements as st
 from occlsp.source.facts import Launch
@@ -29,65 +31,70 @@ def mark_selected(launches: list[Launch], first: int, text: str, position: int) 
 
 def is_selected(text: str, position: int) -> bool:
     """Whether a condition that holds at an offset shares a name with another one before it."""
-    try:
-        found = st.read(text)
-    except (st.Unreadable, RecursionError):
+    conditions = _conditions(text)
+    if conditions is None:
         return True
-    conditions = _Conditions(text, position)
-    conditions.take(found)
-    return not conditions.around.isdisjoint(conditions.beside)
+    around: set[str] = set()
+    beside: set[str] = set()
+    for condition in conditions:
+        if condition.start <= position:
+            is_around = position < condition.end
+            if not is_around:
+                beside |= condition.names
+            if is_around or condition.leaves:
+                around |= condition.names
+    return not around.isdisjoint(beside)
 
 
-class _Conditions:
-    """The names in the conditions before an offset."""
+class _Condition(NamedTuple):
+    """The names in one condition, and where it may hold, or may not."""
 
-    def __init__(self, text: str, position: int) -> None:
-        self.text = text
-        self.position = position
-        self.around: set[str] = set()
-        """Of those that hold there, or do not."""
-        self.beside: set[str] = set()
-        """Of all others."""
+    start: int
+    end: int
+    names: frozenset[str]
+    leaves: bool = False
+    """Whether what is behind is come to by it."""
 
-    def take(self, statements: Sequence[st.Statement]) -> None:
-        for statement in statements:
-            if statement.start > self.position:
-                return
-            match statement:
-                case st.If():
-                    self.condition(statement, statement.condition)
-                    self.take([statement.yes, *([statement.no] if statement.no else [])])
-                case st.Switch():
-                    self.condition(statement, statement.condition)
-                    self.take([statement.body])
-                case st.Loop():
-                    self.take([statement.body])
-                case st.Block():
-                    self.take(statement.statements)
-                case st.Choice():
-                    for branch in statement.branches:
-                        self.take(branch)
-                case st.Simple():
-                    self.choices(statement)
-                    for inner in statement.lambdas:
-                        self.take([inner.body])
 
-    def condition(self, statement: st.Statement, condition: st.Range) -> None:
-        names = self.names(*condition)
-        is_around = statement.start <= self.position < statement.end
-        if not is_around:
-            self.beside |= names
-        if is_around or _LEAVES.search(self.text, statement.start, statement.end):
-            self.around |= names
+@lru_cache(maxsize=8)
+def _conditions(text: str) -> tuple[_Condition, ...] | None:
+    """The conditions of a body; None where it is not read."""
+    try:
+        return tuple(_in_all(text, st.read(text)))
+    except (st.Unreadable, RecursionError):
+        return None
 
-    def choices(self, statement: st.Simple) -> None:
-        """The conditions of `?` in an expression."""
-        last = self.text.rfind("?", statement.start, statement.end)
-        if last >= 0:
-            self.beside |= self.names(statement.start, last)
 
-    def names(self, start: int, end: int) -> set[str]:
-        return set(_WORD.findall(self.text, start, end))
+def _in_all(text: str, statements: Iterable[st.Statement]) -> Iterator[_Condition]:
+    for one in statements:
+        match one:
+            case st.If():
+                yield _condition(text, one, one.condition)
+                yield from _in_all(text, (one.yes,) if one.no is None else (one.yes, one.no))
+            case st.Switch():
+                yield _condition(text, one, one.condition)
+                yield from _in_all(text, (one.body,))
+            case st.Loop():
+                yield from _in_all(text, (one.body,))
+            case st.Block():
+                yield from _in_all(text, one.statements)
+            case st.Choice():
+                for branch in one.branches:
+                    yield from _in_all(text, branch)
+            case st.Simple():
+                last = text.rfind("?", one.start, one.end)
+                if last >= 0:  # it holds nowhere but in the expression
+                    yield _Condition(one.start, one.start, _names(text, one.start, last))
+                yield from _in_all(text, [inner.body for inner in one.lambdas])
+
+
+def _condition(text: str, statement: st.Statement, condition: st.Range) -> _Condition:
+    leaves = _LEAVES.search(text, statement.start, statement.end) is not None
+    return _Condition(statement.start, statement.end, _names(text, *condition), leaves)
+
+
+def _names(text: str, start: int, end: int) -> frozenset[str]:
+    return frozenset(_WORD.findall(text, start, end))
 
 
 _LEAVES = re.compile(r"\b(?:return|break|continue|throw|goto)\b")
