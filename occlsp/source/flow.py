@@ -23,7 +23,7 @@ from occlsp.source.linear import itself
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.slicing import plan
-from occlsp.source.state import Body, FlowScope, State, join_states
+from occlsp.source.state import Body, Constant, FlowScope, State, join_states
 from occlsp.source.text import places_of
 from occlsp.source.values import (
     Abstract,
@@ -61,6 +61,7 @@ class Interpreter(Variables):
         self.events = sorted(events)
         self.handler = handler
         self.local_types: dict[str, str] = {}
+        self.constants: dict[tuple[str, tuple[str, ...] | None], Constant] = {}
         self.state = State()
         for name, (kind, value) in parameters.items():
             self.state.variables[name] = value

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from occlsp.source import types
 from occlsp.source.evaluate import Budget
+from occlsp.source.instances import Types
+from occlsp.source.launched import WORDS
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
 from occlsp.source.record import record
@@ -62,6 +66,32 @@ def join_states(left: State, right: State, *, guarded: bool) -> State:
     return State(variables, {**right.types, **left.types}, reachable=True, guarded=guarded)
 
 
+class Constant(NamedTuple):
+    """What a name means that is none of a function's own."""
+
+    words: AbstractSet[str]
+    """All names that this follows from: it is another where one of them is the function's own."""
+    value: Abstract | None
+    is_cut: bool
+    """Whether it refers to itself."""
+
+
+def words_meant(texts: Iterable[str], scope: FlowScope) -> AbstractSet[str]:
+    """The names in some texts, and those in the types that they stand for in a function."""
+    template, local_types = scope.template, scope.interpreter.local_types
+    found: set[str] = set()
+    pending = list(texts)
+    while pending:
+        for word in set(WORDS.findall(pending.pop())) - found:
+            found.add(word)
+            bound = template.get(word) or local_types.get(word)
+            if isinstance(bound, str):
+                pending.append(bound)
+            elif isinstance(bound, Types):
+                pending += bound.texts
+    return found
+
+
 class FlowScope(StaticScope):
     """Names at one point of a function."""
 
@@ -84,7 +114,30 @@ class FlowScope(StaticScope):
         """A local variable hides what is outside of the function."""
         if name in self.types and name not in self.variables:
             return unknown(f"{name} is not known here")
-        return super().constant(name, arguments)
+        interpreter, budget = self.interpreter, self.budget
+        is_inner = budget.depth or self.view.evaluating
+        if self.template is not interpreter.template or is_inner:
+            return super().constant(name, arguments)
+        key = (name, arguments)
+        kept = interpreter.constants.get(key)
+        if kept is None or not self.has_none_of(kept.words):
+            outer, budget.is_cut = budget.is_cut, False
+            value = super().constant(name, arguments)
+            words = words_meant((name, *(arguments or ())), self)
+            kept = Constant(words, value, budget.is_cut)
+            budget.is_cut = outer
+            if budget.steps > 0 and budget.calls > 0 and self.has_none_of(words):
+                interpreter.constants[key] = kept
+        budget.is_cut |= kept.is_cut
+        return kept.value
+
+    def has_none_of(self, words: AbstractSet[str]) -> bool:
+        """Whether none of some names is the function's own here."""
+        return (
+            self.types.keys().isdisjoint(words)
+            and self.variables.keys().isdisjoint(words)
+            and self.interpreter.parted.isdisjoint(words)
+        )
 
     def is_type(self, name: str) -> bool:
         """Local type aliases, too."""

@@ -28,7 +28,7 @@ from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
 from occlsp.source.out_parameters import apply_function
 from occlsp.source.slicing import Slice
-from occlsp.source.state import Body, FlowScope, State
+from occlsp.source.state import Body, Constant, FlowScope, State
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
@@ -57,6 +57,8 @@ class Variables:
     slice: Slice
     state: State
     local_types: dict[str, str]
+    constants: dict[tuple[str, tuple[str, ...] | None], Constant]
+    """What names and template arguments were found to mean outside of the body."""
     declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]]
     parted: set[str]
     """The variables of whose parts something may be known."""
@@ -423,11 +425,17 @@ class Variables:
     def local_alias(self, text: str) -> None:
         match = _USING.match(text.strip())
         if match:
-            self.local_types[match[1]] = types.plain(match[2].rstrip("; "))
+            self.name_type(match[1], types.plain(match[2].rstrip("; ")))
             return
         match = _TYPEDEF.match(text.strip())
         if match:
-            self.local_types[match[2]] = types.plain(match[1])
+            self.name_type(match[2], types.plain(match[1]))
+
+    def name_type(self, name: str, target: str) -> None:
+        """Takes in what a name stands for, which others may mean, too."""
+        if self.local_types.get(name) != target:
+            self.local_types[name] = target
+            self.constants.clear()
 
     def local_enum(self, tokens: Sequence[Token]) -> None:
         opening = next((i for i, t in enumerate(tokens) if t.text == "{"), None)
