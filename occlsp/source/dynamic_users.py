@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from occlsp.source.fragment import words
+from occlsp.source.mentions import Mentions
 from occlsp.source.syntax import FileSyntax
 
 
-def dynamic_users(syntax: FileSyntax) -> frozenset[str]:
-    """Functions and classes of a file that declare `extern __shared__`, directly or by a call."""
+def dynamic_users(syntax: FileSyntax, before: FileSyntax | None = None) -> frozenset[str]:
+    """Functions and classes of a file that declare `extern __shared__`, directly or by a call.
+
+    `before` is the file before an edit: what names them there is not looked for again.
+    """
     names: set[str] = set()
     for shared in syntax.shared:
         if shared.is_extern and shared.function is not None:
@@ -18,17 +21,22 @@ def dynamic_users(syntax: FileSyntax) -> frozenset[str]:
             names.add(shared.in_macro)
     if not names:
         return frozenset()
+    mentions = Mentions(syntax.masked, before.mentions if before is not None else None)
+    latest = names
     for _ in range(3):
-        places = sorted(place for name in names for place in words(syntax.masked, name.encode()))
+        places = sorted(place for name in latest for place in mentions.places(name))
         more: set[str] = set()
         for index, function in enumerate(syntax.functions):
             if function.name not in names:
                 first = bisect_left(places, function.body.start)
                 if first < len(places) and places[first] < function.body.end:
                     more |= _names_of(syntax, index)
-        if more <= names:
+        latest = more - names
+        if not latest:
             break
-        names |= more
+        names = names | latest
+    mentions.settle(())
+    syntax.mentions = mentions
     kernels = {kernel.name for kernel in syntax.kernels}
     return frozenset(names - kernels)
 

@@ -74,7 +74,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         syntax.constants,
         _mentions(syntax),
         frozenset(kernel.name for kernel in syntax.kernels if kernel.body is not None),
-        dynamic_users(syntax),
+        dynamic_users(syntax, since.syntax if since is not None else None),
         frozenset(
             [launch.in_macro for launch in syntax.launches if launch.in_macro]
             + [call.in_macro for call in syntax.calls if call.in_macro and "FuncSet" in call.name]

@@ -41,15 +41,19 @@ def mask(text: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def mask_again(text: bytes, old: bytes, old_masked: bytes, start: int, old_end: int) -> bytes:
+def mask_again(
+    text: bytes, old: bytes, old_masked: bytes, start: int, old_end: int, most: int | None = None
+) -> bytes | None:
     """`mask(text)`, where `old_masked` is that of `old`, from which `text` differs in what stood
-    in `old[start:old_end]` alone: read from the code before until both are in code again."""
+    in `old[start:old_end]` alone: read from the code before until both are in code again; None
+    where they are not `most` bytes behind that."""
     delta = len(text) - len(old)
     code = len(old_masked[:start].rstrip()) - 1  # what is not blank is in no literal
     begin = len(old_masked[: max(code - _LOOKS_BACK, 0)].rstrip()) - 1
     if begin < len(_BYTE_ORDER_MARK):
         return mask(text)
     again = old_end + delta + _LOOKS_BACK
+    far = len(text) if most is None else again + most
     last = begin
     pieces = [old_masked[:begin]]
     for opening, end, _ in literals(text, begin):
@@ -57,6 +61,8 @@ def mask_again(text: bytes, old: bytes, old_masked: bytes, start: int, old_end: 
         if in_both is not None:
             pieces += (text[last : in_both.start() + delta], old_masked[in_both.start() :])
             return b"".join(pieces)
+        if opening > far:
+            return None
         pieces += (text[last:opening], blank(end - opening))
         last = end
     pieces.append(text[last:])

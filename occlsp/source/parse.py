@@ -94,9 +94,11 @@ def nearby(previous: Parsed, text: bytes, aliases: frozenset[str]) -> Parsed | N
 def _changed(previous: Parsed, text: bytes, most: int | None = None) -> Parsed | None:
     """The file after an edit; None where the edit changes what `__global__` is called, or where
     more than `most` bytes are to be read."""
-    typed = incremental.difference([(previous.syntax.text, text)])
-    masked = mask_again(text, previous.syntax.text, previous.mask, typed.start, typed.old_end)
-    edit = typed
+    edit = typed = incremental.difference([(previous.syntax.text, text)])
+    around = typed.start, typed.old_end
+    masked = mask_again(text, previous.syntax.text, previous.mask, *around, most)
+    if masked is None:
+        return None
     if masked != previous.mask:  # else that is an edit of nothing, at the end of the file
         edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
     if most is not None and edit.new_end - edit.start > most:

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from occlsp.source.brackets import split, strip
 from occlsp.source.facts import SourceError, TemplateParameter
@@ -17,6 +18,9 @@ from occlsp.source.mask import blank_comments
 from occlsp.source.parameters import parameter, template_parameters
 from occlsp.source.record import record
 from occlsp.source.text import Span, span_of
+
+if TYPE_CHECKING:
+    from occlsp.source.mentions import Mentions
 
 _DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
@@ -279,8 +283,24 @@ class RawShared:
     conditions: tuple[Condition, ...] = ()
 
 
+class _Searched:
+    """What was looked for in a file's text."""
+
+    __slots__ = ("_mentions",)
+    _mentions: Mentions | None
+
+    @property
+    def mentions(self) -> Mentions | None:
+        """Where the names stand that use dynamic shared memory; None where nobody looked."""
+        return getattr(self, "_mentions", None)
+
+    @mentions.setter
+    def mentions(self, found: Mentions) -> None:
+        self._mentions = found
+
+
 @record(frozen=True, slots=True)
-class FileSyntax:
+class FileSyntax(_Searched):
     """All of one file."""
 
     text: bytes

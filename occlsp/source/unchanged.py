@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from weakref import ref
 
 from occlsp.source.brackets import split
 from occlsp.source.effects import changes
 from occlsp.source.expansion import arguments_end
 from occlsp.source.fragment import words
+from occlsp.source.kept import Kept
 from occlsp.source.known_calls import may_change
 from occlsp.source.lexer import tokenize
 from occlsp.source.syntax import Constant, Expr, FileSyntax
@@ -33,9 +33,11 @@ _BRACE = re.compile(rb"[{}]")
 _NAMESPACE = re.compile(rb"\b(?:namespace(?:\s+[\w:]+)?|extern)\s*\Z")
 _LONGEST = 4000
 """Bytes of a statement that is looked at."""
-_SHORT = 1000
-"""Bytes of a piece whose declarations are remembered: others come and go with half-typed braces."""
+_MOST = 1 << 20
+"""Bytes of pieces whose declarations are remembered: an edit leaves most of them alone."""
 
+Declarations = tuple[tuple[str, int], ...]
+_known: Kept[bytes, Declarations] = Kept(_MOST)
 Said = tuple[object, ...] | None
 """What a declaration says, without where it stands; None where there is none that counts."""
 
@@ -108,16 +110,14 @@ def _between_functions(syntax: FileSyntax) -> Iterator[tuple[int, int]]:
     yield last, len(syntax.code)
 
 
-def _declared_in(piece: bytes) -> tuple[tuple[str, int], ...]:
-    return _in_short(piece) if len(piece) <= _SHORT else _in_any(piece)
-
-
-def _in_any(piece: bytes) -> tuple[tuple[str, int], ...]:
-    found = _DECLARED.finditer(piece)
-    return tuple([(match[2].decode(), match.start()) for match in found])
-
-
-_in_short = lru_cache(maxsize=1024)(_in_any)  # an edit leaves most pieces alone
+def _declared_in(piece: bytes) -> Declarations:
+    """The variables that a piece of a file declares, and where in it."""
+    found = _known.get(piece)
+    if found is None:
+        matches = _DECLARED.finditer(piece)
+        found = tuple([(match[2].decode(), match.start()) for match in matches])
+        _known.put(piece, found, len(piece))
+    return found
 
 
 def _said(found: Constant | None) -> Said:
