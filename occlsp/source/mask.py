@@ -51,11 +51,13 @@ def mask_again(
     code = len(old_masked[:start].rstrip()) - 1  # what is not blank is in no literal
     begin = len(old_masked[: max(code - _LOOKS_BACK, 0)].rstrip()) - 1
     if begin < len(_BYTE_ORDER_MARK):
-        return mask(text)
+        begin = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
+        pieces = [blank(begin)]
+    else:
+        pieces = [old_masked[:begin]]
     again = old_end + delta + _LOOKS_BACK
     far = len(text) if most is None else again + most
     last = begin
-    pieces = [old_masked[:begin]]
     for opening, end, _ in literals(text, begin):
         in_both = _CODE.search(old_masked, max(last, again) - delta, opening - delta)
         if in_both is not None:
