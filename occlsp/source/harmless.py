@@ -60,8 +60,7 @@ class _Piece:
             return False
         if any(not _is_balanced(self.text, *pair) for pair in ((b"(", b")"), (b"[", b"]"))):
             return False
-        inside = (body.start, self.before)
-        if text.count(b"(", *inside) != text.count(b")", *inside):
+        if self._is_bracketed():
             return False
         statements = self.text.rstrip(b"}").strip()
         if self.text.endswith(b"}") and statements and not statements.endswith(b";"):
@@ -72,6 +71,11 @@ class _Piece:
             return _BLOCK.search(text[start : self.before]) is not None
         return opener != b"}" or not statements or _WORD.match(statements) is not None
 
+    def _is_bracketed(self) -> bool:
+        """Whether it begins inside of brackets."""
+        inside = (self.body.start, self.before)
+        return self.all.count(b"(", *inside) != self.all.count(b")", *inside)
+
     def lines(self) -> list[bytes]:
         """What it says, line by line, however it is laid out."""
         lines = [b" ".join(line.split()) for line in self.text.splitlines()]
@@ -81,6 +85,8 @@ class _Piece:
 
     def tells(self, edit: Edit) -> bool:
         """Whether an edit lays out anew what is told as it is written: a launch."""
+        if self._is_bracketed() and _TOLD.search(self.all, self.body.start, self.before):
+            return True  # its arguments may go on behind a semicolon that is too much
         if _TOLD.search(self.text) is None:
             return False
         bounds = (self.before + 1, edit.start, edit.old_end, self.after)

@@ -19,6 +19,7 @@ from occlsp.source.syntax import Define
 from occlsp.source.text import Span, common_prefix, common_suffix
 
 Item = TypeVar("Item")
+NOWHERE = Span(-1, -1)
 
 
 @record(frozen=True, slots=True)
@@ -35,11 +36,13 @@ class Edit:
         return self.new_end - self.old_end
 
     def before(self, span: Span) -> Span:
-        """Where a piece of the new text stood, if it did and the edit is not at its border."""
+        """Where a piece of the new text stood, if it did and the edit is not at its border; nowhere
+        where it ends with what was typed behind it."""
         if span.end <= self.start:
             return span
         start = span.start if span.start < self.new_end else span.start - self.delta
-        return Span(start, span.end - self.delta)
+        end = span.end - self.delta
+        return Span(start, end) if end > self.start else NOWHERE
 
     def spanning(self, other: Edit) -> Edit:
         """The smallest edit that holds this and another of as many bytes."""
@@ -135,7 +138,7 @@ def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:
         old.end + delta,
         join("blocks", lambda one: one.declaration, shift.block),
         join("statements", lambda one: one.start, shift.statement),
-        join("defines", _define_place, shift.define),
+        join("defines", define_place, shift.define),
         join("includes", place, shift.include),
         join_with("condition_starts", "condition_starts", later),
         join_with("condition_starts", "condition_sets", shift.conditions),
@@ -218,7 +221,8 @@ def joined(
     return [*old[:first], *new, *map(move, old[last:])]
 
 
-def _define_place(define: Define) -> int:
+def define_place(define: Define) -> int:
+    """The offset that definitions of macros are sorted by."""
     return define.body.span.start
 
 
@@ -234,5 +238,5 @@ def is_same_macros(old: Sequence[Define], new: Sequence[Define]) -> bool:
 
 def replaced_defines(old: Scan, new: Rescan) -> list[Define]:
     """The definitions that a rescan puts others in the place of."""
-    first = bisect_left(old.defines, new.start, key=_define_place)
-    return old.defines[first : bisect_left(old.defines, new.old_end, key=_define_place)]
+    first = bisect_left(old.defines, new.start, key=define_place)
+    return old.defines[first : bisect_left(old.defines, new.old_end, key=define_place)]

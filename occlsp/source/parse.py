@@ -19,6 +19,7 @@ from dataclasses import replace
 from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
 from occlsp.source.facts import SourceError
+from occlsp.source.inside import rescan_inside
 from occlsp.source.mask import blank, mask, mask_again
 from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
 from occlsp.source.record import record
@@ -103,7 +104,8 @@ def _changed(previous: Parsed, text: bytes, most: int | None = None) -> Parsed |
         edit = typed.spanning(incremental.difference([(previous.mask, masked)]))
     if most is not None and edit.new_end - edit.start > most:
         return None
-    new = incremental.rescan(text, masked, previous.scan, edit, most)
+    new = rescan_inside(masked, previous.scan, previous.mask, edit)
+    new = new or incremental.rescan(text, masked, previous.scan, edit, most)
     if new is None or new.scan.is_cut:
         return None
     scan = incremental.join_scans(previous.scan, new, edit)
