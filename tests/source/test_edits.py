@@ -339,3 +339,18 @@ void f(int* p) { }
     edited = Edited()
     edited.check(text)
     edited.check(text.replace(told, told.replace(" ", "  ")))
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new"),
+    [
+        ("k<<<1, 64>>>(p, ;\n  p); }", ";\n  p", ";\n    p"),  # `p` is an argument all the same
+        ("k<<<1, 64>>>(p, p);\n", ");\n", ");\n\n"),
+    ],
+)
+def test_what_a_broken_function_tells_is_told_anew(body: str, old: str, new: str) -> None:
+    """One whose brackets hold a semicolon, or that ends where the file does."""
+    text = "__global__ void k(int*, int*) { }\nvoid f(int* p) {\n  int n = 3;\n  " + body
+    edited = Edited()
+    edited.check(text)
+    edited.check(text.replace(old, new))

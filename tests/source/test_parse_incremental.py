@@ -84,3 +84,53 @@ def least(function: object) -> float:
         function()  # type: ignore[operator]
         times.append(time.process_time() - before)
     return min(times)
+
+
+LONG = b"""#define N 4
+static int before(int n) { return n; }
+void f(int* p, int n) {
+  int a = n;
+#if A
+  k<<<1, a>>>(p);
+#else
+  k<<<N, 2 * a>>>(p);
+#if 0
+  dead();
+#endif
+#endif
+#define INNER \\
+  (a + 1)
+  a = INNER; // and on
+  if (n) { g<<<1, 1>>>(p); }
+  last();
+}
+__global__ void behind(int* p) { }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"int a = n;", b"int a = n; int b = 2;"),
+        (b"1, a>>>", b"1, a, 8>>>"),
+        (b"2 * a", b"3"),
+        (b"a = INNER;", b""),
+        (b"  last();\n", b"\n"),
+        (b"  (a + 1)", b"  (a + 11)"),
+        (b"#if A", b"#if AB"),
+        (b"  dead();", b"  deadly();"),
+        (b"// and on", b"// and so on"),
+        (b" int a = n;\n#if", b" int a = n; #if"),
+        (b"  last();", b"\ntemplate <int M> void h() { last(); }"),
+        (b"  last();", b"  last();\n__global__ void other() { }"),
+        (b"  last();", b"  last(); }\nvoid other() {"),
+        (b"g<<<1, 1>>>(p);", b""),
+    ],
+)
+def test_an_edit_in_a_function_reads_as_if_the_file_were_new(old: bytes, new: bytes) -> None:
+    before = reparse(None, LONG)
+    edited = LONG.replace(old, new, 1)
+    after = reparse(before, edited)
+    assert edited != LONG
+    assert after.syntax == parse(edited)
+    assert reparse(after, LONG).syntax == before.syntax
