@@ -19,7 +19,7 @@ from occlsp.source.instances import Types
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number
 from occlsp.source.record import changed
-from occlsp.source.text import Span
+from occlsp.source.text import Span, span_of
 from occlsp.source.values import Abstract, Dim
 
 Given = tuple[dict[str, Binding], dict[str, Abstract]]
@@ -49,7 +49,7 @@ class Move:
             self.is_lost |= start < self.old_end
             start += self.delta
         self.is_lost |= end < self.old_end
-        return Span(start, end + self.delta)
+        return span_of((start, end + self.delta))
 
     def span_or_none(self, span: Span | None) -> Span | None:
         return None if span is None else self.span(span)
@@ -63,11 +63,7 @@ class Move:
     # Facts
 
     def value(self, one: Value) -> Value:
-        span, definition = one.span, one.definition
-        if span is not None:
-            span = self.span(span)
-        if definition is not None:
-            definition = self.definition(definition)
+        span, definition = self.span_or_none(one.span), self.definition(one.definition)
         if span is one.span and definition is one.definition:
             return one
         expression = one.block_expression

@@ -18,7 +18,7 @@ from occlsp.source.syntax import (
     RawShared,
     TypeAlias,
 )
-from occlsp.source.text import Span
+from occlsp.source.text import Span, span_of
 
 
 class Shift:
@@ -36,20 +36,21 @@ class Shift:
         self._groups: dict[int, tuple[tuple[Group, ...], tuple[Group, ...]]] = {}
 
     def span(self, span: Span) -> Span:
-        return Span(span[0] + self.delta, span[1] + self.delta)
+        return span_of((span[0] + self.delta, span[1] + self.delta))
 
     def span_or_none(self, span: Span | None) -> Span | None:
-        return None if span is None else Span(span[0] + self.delta, span[1] + self.delta)
+        return None if span is None else span_of((span[0] + self.delta, span[1] + self.delta))
 
     def expression(self, one: Expr) -> Expr:
         start, end = one.span
-        return Expr(one.text, Span(start + self.delta, end + self.delta))
+        return Expr(one.text, span_of((start + self.delta, end + self.delta)))
 
     def expression_or_none(self, one: Expr | None) -> Expr | None:
         return None if one is None else self.expression(one)
 
     def expressions(self, many: Iterable[Expr]) -> tuple[Expr, ...]:
-        return tuple([self.expression(one) for one in many])
+        expression = self.expression
+        return tuple([expression(one) for one in many])
 
     def expressions_or_none(self, many: tuple[Expr, ...] | None) -> tuple[Expr, ...] | None:
         return None if many is None else self.expressions(many)
