@@ -79,7 +79,7 @@ def rescan(
 ) -> Rescan | None:
     """Scans again from the declaration before the edit until all goes on as before; None where that
     is not so `most` bytes behind it."""
-    index = max(bisect_right(old.checkpoints, edit.start) - 2, 0)
+    index = first_checkpoint(masked, old, edit)
     start = old.checkpoints[index]
     known = dict(zip(old.checkpoints, range(len(old.checkpoints)), strict=True))
     shift = Shift(edit.old_end, edit.delta)
@@ -111,6 +111,13 @@ def rescan(
         return None
     old_end = scan.end - edit.delta if scanner.stopped else old.end + 1
     return Rescan(scan, start, scan.end, old_end)
+
+
+def first_checkpoint(masked: bytes, old: Scan, edit: Edit) -> int:
+    """The number of the one from which to scan again: that in front of the edit, or the one before
+    it where the first that follows is edited: it tells whether an initialiser ends there."""
+    index = bisect_right(old.checkpoints, edit.start) - 1
+    return index if masked[old.checkpoints[index] : edit.start].strip() else max(index - 1, 0)
 
 
 def join_scans(old: Scan, new: Rescan, edit: Edit) -> Scan:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from occlsp.source.branches import Scan
-from occlsp.source.incremental import Edit, Rescan, define_place
+from occlsp.source.incremental import Edit, Rescan, define_place, first_checkpoint
 from occlsp.source.reader import place
 from occlsp.source.shifting import Shift
-from occlsp.source.states import Block
+from occlsp.source.states import Block, Statement
 
 _WORDS = (b"__global__", b"template", b"namespace", b"extern")
 """What cannot stand in a function's body, and how it may go on over some lines."""
@@ -29,8 +29,7 @@ def rescan_inside(masked: bytes, old: Scan, old_masked: bytes, edit: Edit) -> Re
         return None
     if _decides(masked, least, edit.start, edit.new_end):
         return None
-    first = max(bisect_right(old.checkpoints, edit.start) - 2, 0)
-    start = old.checkpoints[first]
+    start = old.checkpoints[first_checkpoint(masked, old, edit)]
     last = bisect_left(old.checkpoints, max(block.end for block in around))
     if last == len(old.checkpoints):
         return None
@@ -79,18 +78,24 @@ def _moved(masked: bytes, old: Scan, edit: Edit, start: int, old_end: int) -> Sc
     def offset(at: int) -> int:
         return at + edit.delta if is_behind(at) else at
 
-    def part(name: str, where: Callable[[Any], int], move: Callable[[Any], Any]) -> list[Any]:
-        """What stands there of one kind."""
+    def between(name: str, where: Callable[[Any], int]) -> list[Any]:
+        """What stands there of one kind, as it was."""
         items = getattr(old, name)
         first, last = (bisect_left(items, at, key=where) for at in (start, old_end))
-        return [move(one) if is_behind(where(one)) else one for one in items[first:last]]
+        return list(items[first:last])
 
-    def around(name: str, where: Callable[[Any], int], move: Callable[[Any], Any]) -> list[Any]:
-        """The same of what may have the edit inside of it."""
-        found = part(name, where, move)
-        return [
-            one._replace(end=offset(one.end)) if not is_behind(where(one)) else one for one in found
-        ]
+    def part(name: str, where: Callable[[Any], int], move: Callable[[Any], Any]) -> list[Any]:
+        found = between(name, where)
+        return [move(one) if is_behind(where(one)) else one for one in found]
+
+    def block(one: Block) -> Block:
+        """One that may begin in front of the edit, in another branch its brace behind it."""
+        if is_behind(one.declaration):
+            return shift.block(one)
+        return one._replace(opening=offset(one.opening), end=offset(one.end))
+
+    def statement(one: Statement) -> Statement:
+        return shift.statement(one) if is_behind(one.start) else one._replace(end=offset(one.end))
 
     def holding(places: str, values: str, move: Callable[[Any], Any]) -> list[Any]:
         """What holds at the start, and from other offsets on."""
@@ -107,8 +112,8 @@ def _moved(masked: bytes, old: Scan, edit: Edit, start: int, old_end: int) -> Sc
         + masked[edit.start : edit.new_end]
         + old.code[edit.old_end : old_end],
         old_end + edit.delta,
-        around("blocks", lambda one: one.declaration, shift.block),
-        around("statements", lambda one: one.start, shift.statement),
+        [block(one) for one in between("blocks", lambda one: one.declaration)],
+        [statement(one) for one in between("statements", lambda one: one.start)],
         part("defines", define_place, shift.define),
         part("includes", place, shift.include),
         offsets("condition_starts"),

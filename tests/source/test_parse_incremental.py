@@ -134,3 +134,13 @@ def test_an_edit_in_a_function_reads_as_if_the_file_were_new(old: bytes, new: by
     assert edited != LONG
     assert after.syntax == parse(edited)
     assert reparse(after, LONG).syntax == before.syntax
+
+
+def test_an_edit_in_one_branch_moves_the_brace_of_another() -> None:
+    text = (
+        b"#if A\nint f(int a) {\n  a = 1;\n#else\nint f(long a) {\n#endif\n  return a;\n}\nint g;\n"
+    )
+    before = reparse(None, text)
+    edited = text.replace(b"a = 1", b"a = 12")
+    assert len(before.syntax.functions) == 2
+    assert reparse(before, edited).syntax == parse(edited)
