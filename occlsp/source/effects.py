@@ -309,6 +309,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
     """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
     found: list[Change] = []
     among = [index for index, (_, text, _) in enumerate(tokens) if text in names]
+    calls: _Calls | None = None
     for index in among:
         token = tokens[index]
         if token.kind != "name":
@@ -321,36 +322,38 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
         if following in ASSIGNMENTS or following in ("++", "--") or before in ("++", "--"):
             found.append(Change(token.text))
         elif before == "&" and _is_prefix(tokens, index - 1):
-            if not _in_capture(tokens, index) and not _is_read_only(tokens, index - 1):
+            calls = calls or _Calls(tokens)
+            if not _in_capture(tokens, index) and not _is_read_only(calls, index - 1):
                 found.append(Change(token.text))
         elif before == ">>" and _is_read(tokens, index, after):
             found.append(Change(token.text))
         elif before in ("(", ",") and following in (")", ",") and after == index + 1:
-            called = _callee(tokens, index)
-            if called is not None:
-                found.append(
-                    Change(token.text, *called, is_statement=_is_statement(tokens, called))
-                )
+            calls = calls or _Calls(tokens)
+            callee = calls.callee(index)
+            if callee is not None:
+                position = calls.around[index][1]
+                found.append(Change(token.text, callee, position, calls.is_statement(callee)))
     return found
 
 
 _READS_CONFIGURATION = re.compile(r"(?:cuda|cu|hip)LaunchKernelEx\w*")
 
 
-def _is_read_only(tokens: Sequence[Token], index: int) -> bool:
+def _is_read_only(calls: _Calls, index: int) -> bool:
     """Whether the address at `index` goes to a launch, which takes its configuration as const."""
-    called = _callee(tokens, index)
-    return called is not None and called[1] == 0 and bool(_READS_CONFIGURATION.fullmatch(called[0]))
+    callee = calls.callee(index)
+    is_first = callee is not None and calls.around[index][1] == 0
+    return is_first and _READS_CONFIGURATION.fullmatch(callee or "") is not None
 
 
-def _is_statement(tokens: Sequence[Token], called: tuple[str, int]) -> bool:
+def _is_statement(tokens: Sequence[Token], callee: str) -> bool:
     """Whether a statement begins with the call, qualified or through an object."""
     start = 0
     while start + 1 < len(tokens) and tokens[start].text in ("if", "else", "while", "for"):
         has_head = tokens[start + 1].text == "("
         start = (matching(tokens, start + 1) if has_head else start) + 1
     for token in tokens[start:]:
-        if token.text == called[0]:
+        if token.text == callee:
             return True
         if token.kind != "name" and token.text not in (".", "->", "::", "(", "<", ">"):
             return False
@@ -416,24 +419,48 @@ def _is_read(tokens: Sequence[Token], index: int, after: int) -> bool:
     return True
 
 
-def _callee(tokens: Sequence[Token], index: int) -> tuple[str, int] | None:
-    """The function whose argument the token at `index` is, and which; None in other brackets."""
-    depth = 0
-    position = 0
-    for at in range(index - 1, -1, -1):
-        text = tokens[at].text
-        if text in (")", "]", "}"):
-            depth += 1
-        elif text in ("(", "[", "{"):
-            if depth == 0:
-                return _called(tokens, at, position) if text == "(" else None
-            depth -= 1
-        elif text == "," and depth == 0:
-            position += 1
-    return None
+_OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
 
-def _called(tokens: Sequence[Token], at: int, position: int) -> tuple[str, int] | None:
+class _Calls:
+    """The calls in a statement, each read once for all of its arguments."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
+        self.around: list[tuple[int, int]] = []
+        """Of each token, the bracket that it stands in (-1: none), and behind how many commas."""
+        outer: list[tuple[int, int]] = []
+        opening, commas = -1, 0
+        for index, (_, text, _) in enumerate(tokens):
+            self.around.append((opening, commas))
+            if text in _OPENS:
+                outer.append((opening, commas))
+                opening, commas = index, 0
+            elif text in _CLOSES:
+                opening, commas = outer.pop() if outer else (-1, 0)
+            elif text == ",":
+                commas += 1
+        self.callees: dict[int, str | None] = {}
+        self.statements: dict[str, bool] = {}
+
+    def callee(self, index: int) -> str | None:
+        """The function that the token at `index` is an argument of; None in other brackets."""
+        opening = self.around[index][0]
+        if opening not in self.callees:
+            is_call = opening >= 0 and self.tokens[opening].text == "("
+            self.callees[opening] = _called(self.tokens, opening) if is_call else None
+        return self.callees[opening]
+
+    def is_statement(self, callee: str) -> bool:
+        """Whether the statement begins with a call of this function."""
+        found = self.statements.get(callee)
+        if found is None:
+            found = self.statements[callee] = _is_statement(self.tokens, callee)
+        return found
+
+
+def _called(tokens: Sequence[Token], at: int) -> str | None:
+    """The function whose arguments are in the bracket at an index."""
     end = at - 1
     if end >= 0 and tokens[end].text in (">", ">>"):
         if end >= 2 and tokens[end - 1].text == ">>":
@@ -451,4 +478,4 @@ def _called(tokens: Sequence[Token], at: int, position: int) -> tuple[str, int] 
     if end < 0 or tokens[end].kind != "name":
         return None
     name = tokens[end].text
-    return (name, position) if name not in NO_TYPE and name not in BUILTIN_WORDS else None
+    return name if name not in NO_TYPE and name not in BUILTIN_WORDS else None

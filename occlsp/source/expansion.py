@@ -164,7 +164,7 @@ def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
     if isinstance(fact, Span):
         return convert(fact)
     if isinstance(fact, tuple):
-        if not fact or isinstance(fact[0], str):
+        if not fact or isinstance(fact[0], str) or _PLAIN.issuperset(map(type, fact)):
             return fact
         return tuple([placed(item, convert) for item in fact])
     kind: Any = type(fact)
@@ -174,10 +174,16 @@ def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
     changes = {}
     for name in names:
         value = getattr(fact, name)
+        if type(value) in _PLAIN:
+            continue
         moved = placed(value, convert)
         if moved is not value:
             changes[name] = moved
     return changed(fact, **changes) if changes else fact
+
+
+_PLAIN = frozenset((str, int, bool, type(None)))
+"""The types of what holds no places: most."""
 
 
 @cache

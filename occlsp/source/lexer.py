@@ -12,7 +12,7 @@ MAX_TOKENS = 20_000
 """A longer text is no expression that anybody wrote: what is beyond is dropped."""
 
 _TOKEN = re.compile(
-    r"""(?P<name>[A-Za-z_$]\w*)
+    r"""(?=\S)(?:(?P<name>[A-Za-z_$]\w*)
     |(?P<op>[(),;{}\[\]?~]|\.\.\.|\.(?!\d)|::?|->\*?|\+\+|--|&&|\|\||\#\#?
         |(?:<<|>>|[-+*/%&|^=!<>])=|<<|>>|[-+*/%&|^=!<>])
     |(?P<number>0[xX][0-9a-fA-F']+[uUlLzZ]*
@@ -22,11 +22,11 @@ _TOKEN = re.compile(
         |\d(?:'?\d)*\.[fFlL]?
         |\d(?:'?\d)*(?:[uUlLzZ]*|[fF]))
     |(?P<string>"(?:[^"\\\n]|\\.)*")
-    |(?P<char>'(?:[^'\\\n]|\\.)+')
+    |(?P<char>'(?:[^'\\\n]|\\.)+'))
     """,
     re.VERBOSE,
 )
-"""The most frequent kinds first."""
+"""The most frequent kinds first. Most of some texts is blank, where none need be tried."""
 
 
 class Token(NamedTuple):
