@@ -7,6 +7,7 @@ own tokens where it was made of arguments, at the macro's name where its body ma
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
@@ -41,13 +42,34 @@ class Use:
 
 
 @record(frozen=True, slots=True)
+class Offsets:
+    """The file's offset of each character of an expanded text; negative where a body made it."""
+
+    ends: Sequence[int]
+    """Of its tokens, in the expanded text."""
+    starts: Sequence[int]
+    """Of its tokens, in the file; negative where a body made them."""
+    sizes: Sequence[int]
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    def __getitem__(self, index: int) -> int:
+        token = bisect_right(self.ends, index)
+        inside = index - self.ends[token] + self.sizes[token]
+        start = self.starts[token]
+        if inside < 0:
+            return -1  # the blank before it
+        return start + inside if start >= 0 else start
+
+
+@record(frozen=True, slots=True)
 class Expansion:
     """The text that a use expands to."""
 
     use: Use
     syntax: FileSyntax
-    offsets: Sequence[int]
-    """The file's offset of each character of the expanded text; negative where a body made it."""
+    offsets: Offsets
 
     @property
     def items(self) -> list[RawLaunch | RawCall]:
@@ -138,22 +160,24 @@ _inside = lru_cache(maxsize=64)(read_inside)
 """What an expansion says: a function is followed again with what its callers give."""
 
 
-def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, list[int]]:
+def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, Offsets]:
     """Tokens as text, and where each character of it comes from."""
     parts: list[str] = []
-    offsets: list[int] = []
+    ends: list[int] = []
+    starts: list[int] = []
+    end = 0
     previous = ""
     for _, text, start in tokens:
         if parts and (previous, text) not in _JOINED:
             parts.append(" ")
-            offsets.append(-1)
+            end += 1
         parts.append(text)
-        if start >= 0:
-            offsets.extend(range(base + start, base + start + len(text)))
-        else:
-            offsets.extend((start,) * len(text))
+        end += len(text)
+        ends.append(end)
+        starts.append(base + start if start >= 0 else start)
         previous = text
-    return "".join(parts).encode("latin-1", "replace"), offsets
+    sizes = [len(text) for _, text, _ in tokens]
+    return "".join(parts).encode("latin-1", "replace"), Offsets(ends, starts, sizes)
 
 
 _JOINED = (("<<", "<"), (">>", ">"))

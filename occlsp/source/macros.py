@@ -305,17 +305,19 @@ class _Expansion:
 
     def expand(self, tokens: list[Token], hidden: frozenset[str]) -> list[Token]:
         result: list[Token] = []
-        plain = self.plain
-        index = 0
-        while index < len(tokens):
+        append, plain = result.append, self.plain
+        index, count = 0, len(tokens)
+        taken = 0  # of the result, what the size counts
+        while index < count:
             token = tokens[index]
             kind, text, _ = token
             found = None
             if kind == "name" and text not in plain and text not in hidden:
+                self.size += len(result) - taken
+                taken = len(result)
                 found = self.definition(text)
             if found is None or self.size > MAX_EXPANSION or len(hidden) > 64:
-                result.append(token)
-                self.size += 1
+                append(token)
                 index += 1
                 continue
             inside = hidden | {token.text}
@@ -330,17 +332,21 @@ class _Expansion:
             if define.parameters is None:
                 body = list(self.body(found))
                 result.extend(self.expand(body, inside))
+                taken = len(result)
                 index += 1
                 continue
-            if index + 1 >= len(tokens) or tokens[index + 1].text != "(":
-                result.append(token)
+            if index + 1 >= count or tokens[index + 1].text != "(":
+                append(token)
+                taken += 1
                 index += 1
                 continue
             close = matching(tokens, index + 1)
             arguments = split_arguments(tokens[index + 2 : close])
             substituted = self.substitute(found, arguments, hidden)
             result.extend(self.expand(substituted, inside))
+            taken = len(result)
             index = close + 1
+        self.size += len(result) - taken
         return result
 
     def body(self, definition: Definition) -> tuple[Token, ...]:
