@@ -87,7 +87,7 @@ _TABLES = ("defines", "constants", "functions", "aliases", "kernels")
 def changed_names(old: FileIndex, new: FileIndex) -> set[str] | None:
     """The names that an edit of their file gives another meaning; None where more changed than
     names."""
-    if old.namespaces != new.namespaces:
+    if old.directives.said != new.directives.said:
         return None
     changed: set[str] = set()
     for table in ("bases", "class_templates"):

@@ -12,6 +12,7 @@ from occlsp.source.brackets import match_angle, split
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.lambda_calls import handed_on
+from occlsp.source.namespaces import directives
 from occlsp.source.parameters import template_parameters
 from occlsp.source.passing import forwarded
 from occlsp.source.stepping import Since
@@ -30,7 +31,6 @@ NOT_VALUES = frozenset(
 )
 """Return types of functions whose results are no sizes."""
 
-_USING = re.compile(rb"using\s+namespace\s+([\w:]+)\s*;")
 _BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
 _BASES = [(word, re.compile(word + _BASE_CLAUSE)) for word in (b"struct", b"class")]
 
@@ -51,11 +51,9 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
             made = _callable(function, masked)
         functions.setdefault(function.name, []).append(made)
     old = since.index if since is not None else None
-    if old and since and not since.says(masked, since.syntax.masked, b"using", b"struct", b"class"):
-        namespaces, bases, rebased = old.namespaces, old.bases, old.rebased
+    if old and since and not since.says(masked, since.syntax.masked, b"struct", b"class"):
+        bases, rebased = old.bases, old.rebased
     else:
-        used = _USING.findall(masked) if b"using" in masked else ()
-        namespaces = tuple({name.decode("latin-1") for name in used})
         bases, rebased = _bases(masked)
     if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
         class_templates, specialised = old.class_templates, old.specialised
@@ -69,7 +67,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
         functions,
         _by_name([alias for alias in syntax.aliases if alias.function is None]),
         _by_name(syntax.kernels),
-        namespaces,
+        directives(masked, syntax.functions),
         bases,
         syntax.constants,
         _mentions(syntax),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from occlsp.source.namespaces import Seen
 from occlsp.source.view import Callable_, View, parts, scope_names
+
+if TYPE_CHECKING:
+    from occlsp.source.names import StaticScope
 
 MAX_BASES = 8
 
@@ -16,33 +20,42 @@ Declared = tuple[str, Any]
 
 
 def meant(
-    view: View,
+    scope: StaticScope,
     table: Table,
     name: str,
     qualifiers: Sequence[tuple[str, tuple[str, ...] | None]],
-    scope: tuple[str, ...],
 ) -> list[Declared]:
     """The declarations that a name with these qualifiers can mean in a scope."""
+    view = scope.view
     names = tuple([part for part, _ in qualifiers])
-    key = (table, name, names, scope)
+    seen = view.seen(scope.at)
+    key = (table, name, names, scope.scope, seen)
     found = view.meant.get(key)
     if found is None:
         declared: list[Declared] = getattr(view, table)(name)
-        found = view.meant[key] = _meant(view, declared, names, scope) if declared else []
+        found = _meant(view, declared, name, names, scope.scope, seen) if declared else []
+        view.meant[key] = found
     return found
 
 
 def _meant(
-    view: View, found: list[Declared], names: tuple[str, ...], scope: tuple[str, ...]
+    view: View,
+    found: list[Declared],
+    name: str,
+    names: tuple[str, ...],
+    scope: tuple[str, ...],
+    seen: Seen,
 ) -> list[Declared]:
     if names:
+        names = seen.spelled_out(names)
         matching = [i for i in found if scope_of(i[1])[-len(names) :] == names]
         return matching or _inherited(view, found, names[-1])
-    by_depth: dict[int, list[Declared]] = {}
+    by_depth: dict[tuple[int, int], list[Declared]] = {}
     for item in found:
         around = scope_of(item[1])
-        if around == scope[: len(around)] or "::".join(around) in view.namespaces:
-            by_depth.setdefault(len(around), []).append(item)
+        common = _common(around, scope)
+        if common == len(around) or seen.is_seen(around, name, scope):
+            by_depth.setdefault((common, len(around)), []).append(item)
     if by_depth:
         return by_depth[max(by_depth)]
     for depth in range(len(scope), 0, -1):
@@ -50,6 +63,16 @@ def _meant(
         if inherited:
             return inherited
     return []
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many scopes are around both: what a directive brings in is found in the last of them."""
+    found = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        found += 1
+    return found
 
 
 def _inherited(view: View, found: list[Declared], current: str) -> list[Declared]:

@@ -105,7 +105,7 @@ class StaticScope:
                 values = [scope.constant(name, arguments) for scope in scopes]
                 return _any_of(values, "instantiations differ")
         last = qualified[-1][0] if qualified else name
-        found = meant(self.view, "constants", last, qualified[:-1], self.scope)
+        found = meant(self, "constants", last, qualified[:-1])
         if found:
             declared = scope_of(found[0][1])
             if is_of_base(self, qualified[:-1], declared):
@@ -291,7 +291,7 @@ class StaticScope:
         if not named_parts or "(" in name:
             return None
         last, arguments = named_parts[-1]
-        found = meant(self.view, "aliases", last, named_parts[:-1], self.scope)
+        found = meant(self, "aliases", last, named_parts[:-1])
         targets = {item.target for _, item in found}
         if len(targets) != 1:
             return None
@@ -371,7 +371,7 @@ class StaticScope:
                 results = [scope.call(name, template_arguments, arguments) for scope in scopes]
                 return _any_of(results, "instantiations differ")
         last = qualified[-1][0]
-        found = meant(self.view, "functions", last, qualified[:-1], self.scope)
+        found = meant(self, "functions", last, qualified[:-1])
         found = [item for item in found if _accepts(item[1].function.parameters, len(arguments))]
         if not found:
             return None

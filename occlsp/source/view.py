@@ -12,18 +12,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
 from occlsp.source.lexer import tokenize
-from occlsp.source.macros import Definition, Macros
+from occlsp.source.macros import Definition, Macros, Place
+from occlsp.source.namespaces import Directive, Directives, Seen
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.record import record
 from occlsp.source.relevance import assigning_macros
-from occlsp.source.syntax import (
-    Condition,
-    Constant,
-    Define,
-    Function,
-    RawKernel,
-    TypeAlias,
-)
+from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
+from occlsp.source.text import Span
 
 T = TypeVar("T")
 
@@ -67,8 +62,7 @@ class FileIndex:
     functions: dict[str, list[Callable_]]
     aliases: dict[str, list[TypeAlias]]
     kernels: dict[str, list[RawKernel]]
-    namespaces: tuple[str, ...]
-    """Of `using namespace` directives."""
+    directives: Directives
     bases: dict[str, str]
     """Class → its base clause."""
     all_constants: tuple[Constant, ...]
@@ -145,7 +139,8 @@ class FileIndex:
         for aliases in self.aliases.values():
             for alias in aliases:
                 parts += (alias.name, *alias.scope, alias.target)
-        parts += (*sorted(self.kernels), *self.namespaces, *sorted(self.dynamic_users))
+        parts += (*sorted(self.kernels), *sorted(self.dynamic_users))
+        parts += sorted(map(repr, self.directives.everywhere))
         parts += (*self.bases, *self.bases.values(), *sorted(self.rebased))
         for name, parameters in self.class_templates.items():
             parts += (name, *[f"{p.kind} {p.name} {p.default}" for p in parameters])
@@ -196,9 +191,14 @@ class Included:
         return self._names[table]
 
     @cached_property
-    def namespaces(self) -> frozenset[str]:
-        """Those of `using namespace` directives."""
-        return frozenset(name for index in self.indexes for name in index.namespaces)
+    def directives(self) -> frozenset[Directive]:
+        """Those that `using` has in no function."""
+        return frozenset().union(*(index.directives.everywhere for index in self.indexes))
+
+    @cached_property
+    def directives_inside(self) -> dict[str, Sequence[tuple[Span, Directive]]]:
+        """Those in functions, by file."""
+        return {i.path: i.directives.inside for i in self.indexes if i.directives.inside}
 
     @cached_property
     def assigning(self) -> frozenset[str]:
@@ -315,7 +315,6 @@ class View:
         self._names = _Names(self.included, self.indexes[-1:])
         self.macros = Macros(self._names.definitions, predefined)
         self.is_workspace_kernel = workspace_kernels
-        self.namespaces = self.included.namespaces.union(*(i.namespaces for i in indexes[-1:]))
         self.evaluating: set[tuple[str, int]] = set()
         self.constant_values: dict[object, Any] = {}
         """What constants are, by their place and the template arguments in view there."""
@@ -326,6 +325,7 @@ class View:
         self.spelled: dict[str, list[tuple[bytes, list[str]]]] = {}
         """What macros and constants say, as fingerprints have it."""
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
+        self._seen: dict[frozenset[Directive], Seen] = {}
 
     def values_among(self, names: Set[str]) -> Set[str]:
         """Those of some names that are a macro's or a constant's in view."""
@@ -333,6 +333,27 @@ class View:
         for index in self.indexes[-1:]:
             found |= names & index.defines.keys() | names & index.constants.keys()
         return found
+
+    def seen(self, at: Place) -> Seen:
+        """What `using` makes visible at a place."""
+        inside = self._directives_inside.get(at.path, ())
+        if inside:
+            near = frozenset(one for span, one in inside if span.start <= at.offset < span.end)
+            if near:
+                if near not in self._seen:
+                    self._seen[near] = Seen(near | self._seen_everywhere.directives)
+                return self._seen[near]
+        return self._seen_everywhere
+
+    @cached_property
+    def _seen_everywhere(self) -> Seen:
+        own = (index.directives.everywhere for index in self.indexes[-1:])
+        return Seen(self.included.directives.union(*own))
+
+    @cached_property
+    def _directives_inside(self) -> dict[str, Sequence[tuple[Span, Directive]]]:
+        own = {i.path: i.directives.inside for i in self.indexes[-1:] if i.directives.inside}
+        return {**self.included.directives_inside, **own}
 
     def defines(self, name: str) -> list[Definition]:
         """The definitions of a macro in view, whether they are active or not."""

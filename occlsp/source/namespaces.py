@@ -1,0 +1,115 @@
+"""Which scopes a name is looked for in beside those around it: what `using` brings in.
+
+`using namespace detail::sizes;`, `using detail::kThreads;` and `namespace d = detail;`, in a file or in
+one function of it. Where a directive of a file stands is not kept: it is taken to hold wherever the
+scope that it names can be named so.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from occlsp.source.syntax import Function
+from occlsp.source.text import Span
+
+Path = tuple[str, ...]
+"""Namespaces and classes, outermost first."""
+
+_USING = re.compile(
+    rb"\busing\s+(?:(namespace)\s+)?(?:typename\s+)?((?:::)?\w+(?:\s*::\s*\w+)*)\s*;"
+)
+_ALIAS = re.compile(rb"\bnamespace\s+(\w+)\s*=\s*((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
+_PART = re.compile(r"\w+")
+_MOST_NESTED = 8
+
+
+class Directive(NamedTuple):
+    """One of these declarations."""
+
+    target: Path
+    """As it is written: from a scope around it on."""
+    alias: str | None = None
+    """What `namespace X =` calls it."""
+    is_namespace: bool = True
+    """Whether all that is declared in there is meant, and not one name."""
+
+
+class Directives(NamedTuple):
+    """Those of a file."""
+
+    everywhere: frozenset[Directive] = frozenset()
+    inside: tuple[tuple[Span, Directive], ...] = ()
+    """Those in functions, with the functions' spans."""
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """What they say, wherever the functions stand."""
+        return self.everywhere, tuple([directive for _, directive in self.inside])
+
+
+NOTHING = Directives()
+
+
+class Seen:
+    """What some directives make visible."""
+
+    def __init__(self, directives: Iterable[Directive]) -> None:
+        self.directives = frozenset(directives)
+        self._spaces = {d.target for d in self.directives if d.is_namespace and d.alias is None}
+        self._names = {d.target for d in self.directives if not d.is_namespace}
+        self._aliases = {d.alias: d.target for d in self.directives if d.alias is not None}
+
+    def is_seen(self, around: Path, name: str, scope: Path) -> bool:
+        """Whether a name that is declared in `around` is found from `scope` by a directive."""
+        for index in range(len(around)):
+            if around[:index] != scope[:index]:
+                return False
+            rest = around[index:]
+            if rest in self._spaces or (self._names and (*rest, name) in self._names):
+                return True
+        return False
+
+    def spelled_out(self, qualifiers: Path) -> Path:
+        """Qualifiers without an alias in front."""
+        target = self._aliases.get(qualifiers[0])
+        return qualifiers if target is None else (*target, *qualifiers[1:])
+
+
+def directives(masked: bytes, functions: Sequence[Function]) -> Directives:
+    """The directives of a text without comments and literals, with these functions in order."""
+    found = []
+    if b"using" in masked:
+        for match in _USING.finditer(masked):
+            target = _parts(match[2])
+            if match[1] or len(target) > 1:
+                found.append((match.start(), Directive(target, None, match[1] is not None)))
+    for match in _ALIAS.finditer(masked) if b"namespace" in masked else ():
+        alias = match[1].decode("latin-1")
+        found.append((match.start(), Directive(_parts(match[2]), alias)))
+    if not found:
+        return NOTHING
+    starts = [function.span.start for function in functions]
+    everywhere, inside = set(), []
+    for place, directive in found:
+        span = _around(place, starts, functions)
+        if span is None:
+            everywhere.add(directive)
+        else:
+            inside.append((span, directive))
+    return Directives(frozenset(everywhere), tuple(inside))
+
+
+def _parts(name: bytes) -> Path:
+    return tuple(_PART.findall(name.decode("latin-1")))
+
+
+def _around(place: int, starts: Sequence[int], functions: Sequence[Function]) -> Span | None:
+    """The span of the innermost function around a place."""
+    last = bisect_right(starts, place)
+    for function in reversed(functions[max(0, last - _MOST_NESTED) : last]):
+        if function.span.start <= place < function.span.end:
+            return function.span
+    return None
