@@ -70,7 +70,7 @@ def calls_within(
             tuple(sorted(site.start - base for site in sites)),
             frozenset(names),
             frozenset(p.name for p in function.parameters if p.name),
-            origin.view.assigning,
+            origin.view.setting,
             is_whole=False,
         )
         names = found.slice.names

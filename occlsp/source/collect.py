@@ -21,6 +21,7 @@ from occlsp.source.numbers import Number, unknown
 from occlsp.source.record import changed
 from occlsp.source.relevance import Relevance
 from occlsp.source.selected import mark_selected
+from occlsp.source.setting_macros import Setting
 from occlsp.source.state import Body, FlowScope, State
 from occlsp.source.syntax import (
     Condition,
@@ -172,7 +173,7 @@ class Collector:
             view = self.origin.view
             text = body.text[use.span.start - body.base : use.end - body.base]
             made = expand(use, text, view, is_inside=True)
-            names = [_deciding(expansion, view.assigning) for expansion in made]
+            names = [_deciding(expansion, view.setting) for expansion in made]
             found = self.origin.expanded[use.span.start] = Expanded(made, set().union(*names))
         return found
 
@@ -443,11 +444,11 @@ def _names(item: RawLaunch | RawCall) -> set[str]:
     return {word for text in texts for word in WORDS.findall(text)}
 
 
-def _deciding(expansion: Expansion, assigning: frozenset[str]) -> set[str]:
+def _deciding(expansion: Expansion, setting: Setting) -> set[str]:
     """The names that decide what an expansion launches."""
     if not expansion.items:
         return set()
-    relevance = Relevance(expansion.text, (), assigning)
+    relevance = Relevance(expansion.text, (), setting)
     relevance.add(set().union(*map(_names, expansion.items)))
     return relevance.names
 

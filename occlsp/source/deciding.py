@@ -143,7 +143,7 @@ class Deciding:
             tuple(sorted(site.start - base for site in sites)),
             frozenset(asked_names(sites, asked)),
             parameters,
-            origin.view.assigning,
+            origin.view.setting,
             is_whole=False,
         )
         # Where a body cannot be read, nothing is known of what it hands on, whatever it is given.

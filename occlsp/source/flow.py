@@ -83,7 +83,7 @@ class Interpreter(Variables):
             tuple(self.events),
             frozenset(self.names),
             frozenset(self.known_names()),
-            self.view.assigning,
+            self.view.setting,
             is_whole=self.returns is not None,
         )
         self.names = self.slice.names

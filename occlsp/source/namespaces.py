@@ -1,8 +1,8 @@
 """Which scopes a name is looked for in beside those around it: what `using` brings in.
 
-`using namespace detail::sizes;`, `using detail::kThreads;` and `namespace d = detail;`, in a file or in
-one function of it. Where a directive of a file stands is not kept: it is taken to hold wherever the
-scope that it names can be named so.
+`using namespace detail::sizes;`, `using detail::kThreads;` and `namespace d = detail;`, in a file
+or in one function of it. Where a directive of a file stands is not kept: it is taken to hold
+wherever the scope that it names can be named so.
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 
 from occlsp.source.sentences import MOST, sentences_of
-from occlsp.source.syntax import Define
+from occlsp.source.setting_macros import NO_SETTING, Setting, macros_by_variable
 
 _NO_MEMBER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 """A name that is no member of what stands before it: that one counts, and its parts with it."""
@@ -21,19 +20,20 @@ class Relevance:
 
     What stands behind `until` decides nothing. A statement that only uses a variable says nothing
     of it: the names beside it count only where it is set, shared, compared, or handed to a macro
-    that assigns what it is given, one of those that are `assigning`.
+    that assigns what it is given. Nor need it be named where a macro sets it: see `Setting`.
     """
 
     def __init__(
         self,
         text: str,
         parameters: Collection[str] = (),
-        assigning: frozenset[str] = frozenset(),
+        setting: Setting = NO_SETTING,
         until: int | None = None,
     ) -> None:
         self.sentences = sentences_of(text)
         self.parameters = parameters
-        self.macros = self.sentences.called(assigning)
+        self.macros = self.sentences.called(setting.given)
+        self.own = macros_by_variable(setting.own) if setting.own else {}
         self.until = len(text) if until is None else until
         self.names: set[str] = set()
         self.positions: list[int] = []
@@ -50,7 +50,25 @@ class Relevance:
                     if position >= self.until:
                         break
                     pending += self.beside(position, len(name))
+            if name in self.own:
+                pending += self.set_by_macros(name)
         self.positions.sort()
+
+    def set_by_macros(self, name: str) -> list[str]:
+        """The names that count since macros set one: all that they and their uses name."""
+        sentences = self.sentences
+        found: set[str] = set()
+        for macro in self.own[name]:
+            found.add(macro.macro)
+            for position in sentences.places_of(macro.macro):
+                if position >= self.until:
+                    break
+                start, end = sentences.around(position)
+                found.update(_NO_MEMBER.findall(sentences.text, start, end), macro.words)
+                self.positions.append(position)
+        found -= self.names
+        self.names |= found
+        return list(found)
 
     def beside(self, position: int, length: int) -> list[str]:
         """The names that count where one stands at a position, which counts if it may change."""
@@ -112,24 +130,3 @@ def last_that_counts(text: str, event: int) -> int:
             break
     end = text.find(";", position)
     return len(text) if end < 0 or depth else end + 1
-
-
-def assigning_macros(defines: Iterable[Define]) -> frozenset[str]:
-    """Those of some macros that give what they are handed a value."""
-    return frozenset(
-        define.name
-        for define in defines
-        if define.parameters
-        and "=" in define.body.text
-        and _assigns_parameter(define.parameters, define.body.text)
-    )
-
-
-@lru_cache(maxsize=1024)
-def _assigns_parameter(parameters: tuple[str, ...], body: str) -> bool:
-    """Whether a macro's body gives one of its parameters a value."""
-    for parameter in parameters:
-        name = parameter.removesuffix("...").strip() or "__VA_ARGS__"
-        if re.search(rf"\b{re.escape(name)}\b[^;=!<>]*(?:<<|>>|[-+*/%&|^])?=(?!=)", body):
-            return True
-    return False

@@ -81,8 +81,8 @@ def deciding_names(
     events = sorted({item.span.start - body.base for item in items})
     asked = Collector(origin, function).asked(items, body)
     parameters = frozenset([p.name for p in function.parameters if p.name is not None])
-    assigning = origin.view.assigning
-    found = plan(body.text, tuple(events), frozenset(asked), parameters, assigning, is_whole=False)
+    setting = origin.view.setting
+    found = plan(body.text, tuple(events), frozenset(asked), parameters, setting, is_whole=False)
     return found.slice.names
 
 

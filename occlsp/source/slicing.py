@@ -12,6 +12,7 @@ from occlsp.source.bodies import MOST_BODY
 from occlsp.source.effects import Change, changes
 from occlsp.source.lexer import tokenize
 from occlsp.source.relevance import Relevance, last_that_counts
+from occlsp.source.setting_macros import Setting
 
 _ENDS = (
     *("return", "goto", "break", "continue", "throw", "exit", "abort", "terminate"),
@@ -28,7 +29,7 @@ class Slice:
         events: Sequence[int],
         names: Iterable[str],
         parameters: Collection[str],
-        assigning: frozenset[str],
+        setting: Setting,
         until: int,
     ) -> None:
         self.events = events
@@ -37,7 +38,7 @@ class Slice:
         self.ends = _ends(text)
         self.fixed = sorted((*events, *self.ends))
         """Where something matters whatever is asked for."""
-        self.relevance = Relevance(text, parameters, assigning, until)
+        self.relevance = Relevance(text, parameters, setting, until)
         self.relevance.add(names)
         self.names = self.relevance.names
         self.positions = self.relevance.positions
@@ -134,7 +135,7 @@ def plan(
     events: tuple[int, ...],
     names: frozenset[str],
     parameters: frozenset[str],
-    assigning: frozenset[str],
+    setting: Setting,
     *,
     is_whole: bool,
 ) -> Plan:
@@ -143,14 +144,14 @@ def plan(
     given by name: what is asked for in another way is not found again."""
     until = len(text)
     if until > MOST_BODY:
-        return _unreadable(text, names, assigning)
+        return _unreadable(text, names, setting)
     if events and not is_whole:
         until = last_that_counts(text, events[-1])
         if until < len(text) and st.is_whole(text, until):
             text = text[:until]  # what is behind is not even looked at
     if st.is_unbalanced(text):
-        return _unreadable(text, names, assigning)
-    found = Slice(text, events, names, parameters, assigning, until)
+        return _unreadable(text, names, setting)
+    found = Slice(text, events, names, parameters, setting, until)
     try:
         statements = st.read(text)
         if not is_whole:
@@ -160,8 +161,8 @@ def plan(
     return Plan(text, found, statements)
 
 
-def _unreadable(text: str, names: frozenset[str], assigning: frozenset[str]) -> Plan:
-    return Plan(text, Slice("", (), names, (), assigning, 0), None)
+def _unreadable(text: str, names: frozenset[str], setting: Setting) -> Plan:
+    return Plan(text, Slice("", (), names, (), setting, 0), None)
 
 
 def _any_between(places: Sequence[int], start: int, end: int) -> bool:

@@ -21,8 +21,9 @@ from occlsp.source.effects import (
 from occlsp.source.evaluate import Budget, Where, evaluate, place
 from occlsp.source.known_calls import apply_known_call, may_change
 from occlsp.source.lambdas import lambda_value
-from occlsp.source.lexer import Token, matching, split_arguments, tokenize
+from occlsp.source.lexer import Token, split_arguments, tokenize
 from occlsp.source.linear import itself
+from occlsp.source.macro_statements import apply_macro, macro_end
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
@@ -143,7 +144,7 @@ class Variables:
             self.side_effects(tokenize(written), every=True)
             return
         tokens = tokenize(written)
-        while end_of_macro := _macro_end(tokens, written):
+        while end_of_macro := macro_end(tokens, written):
             self.call_effect(tokens[:end_of_macro], start)
             tokens = tokens[end_of_macro:]
         if not tokens:
@@ -160,20 +161,7 @@ class Variables:
         if not self.view.macros.has_macro(tokens):
             self.called(tokens, start)
             return
-        variants = self.view.macros.variants(tokens, self.place(start))
-        if len(variants) == 1 and not any(t.text in ("{", "}") for t in variants[0]):
-            depth = 0
-            part: list[Token] = []
-            for token in (*variants[0], Token("op", ";", -1)):
-                depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-                if token.text != ";" or depth > 0:
-                    part.append(token)
-                    continue
-                self.one_effect(part, start)
-                part = []
-            return
-        for variant in variants:
-            self.side_effects(variant)
+        apply_macro(tokens, start, self)
 
     def one_effect(self, tokens: Sequence[Token], start: int) -> None:
         if tokens and not self.sets(tokens, start):
@@ -468,26 +456,6 @@ _TYPEDEF = re.compile(r"typedef\s+(.+?)\s+(\w+)\s*;?$", re.S)
 
 
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
-
-
-def _macro_end(tokens: Sequence[Token], text: str) -> int:
-    """Behind a macro that stands where a statement begins, with no semicolon; 0 for none."""
-    if len(tokens) < 4 or tokens[0].kind != "name":
-        return 0
-    if tokens[1].text != "(":
-        return int(_is_lone_macro(tokens, text))
-    if tokens[0].text in ("alignas", "decltype", "__align__", "__attribute__", "sizeof"):
-        return 0
-    close = matching(tokens, 1)
-    following = tokens[close + 1] if close + 1 < len(tokens) else None
-    return close + 1 if following is not None and following.kind == "name" else 0
-
-
-def _is_lone_macro(tokens: Sequence[Token], text: str) -> bool:
-    """Whether the first token is a macro on a line of its own, before a declaration: no type."""
-    between = text[tokens[0].start + len(tokens[0].text) : tokens[1].start]
-    is_alone = "\n" in between and _MACRO.fullmatch(tokens[0].text) is not None
-    return is_alone and declarations(tokens[1:]) is not None
 
 
 def _one() -> Number:

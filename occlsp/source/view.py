@@ -16,7 +16,7 @@ from occlsp.source.macros import Definition, Macros, Place
 from occlsp.source.namespaces import Directive, Directives, Seen
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.record import record
-from occlsp.source.relevance import assigning_macros
+from occlsp.source.setting_macros import NO_SETTING, Setting, setting_macros
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
 from occlsp.source.text import Span
 
@@ -83,7 +83,7 @@ class FileIndex:
     sets_attributes: bool = False
     macro_sets_attributes: bool = False
     _naming: dict[str, set[str]] | None = None
-    _assigning: frozenset[str] | None = None
+    _setting: Setting | None = None
     made_of: dict[str, tuple[str, ...]] | None = field(default=None, compare=False)
     """Word → the names that are declared by it here; None until somebody asks."""
     _exports: bytes | None = field(default=None, compare=False)
@@ -94,7 +94,7 @@ class FileIndex:
 
     def take_macros(self, other: FileIndex) -> None:
         """What is known of the bodies of another index's macros, which are the same here."""
-        self._naming, self._assigning = other._naming, other._assigning
+        self._naming, self._setting = other._naming, other._setting
 
     def macros_naming(self, word: str) -> Collection[str]:
         """The macros of this file whose bodies name a word."""
@@ -106,12 +106,12 @@ class FileIndex:
                         self._naming.setdefault(other, set()).add(name)
         return self._naming.get(word, ())
 
-    def assigning(self) -> frozenset[str]:
-        """The macros of this file that give what they are handed a value."""
-        if self._assigning is None:
+    def setting(self) -> Setting:
+        """The macros of this file that set variables."""
+        if self._setting is None:
             items = (item for defines in self.defines.values() for item in defines)
-            self._assigning = assigning_macros(items)
-        return self._assigning
+            self._setting = setting_macros(items)
+        return self._setting
 
     def exports(self) -> bytes:
         """Digest of what others see of this file: changed when their facts may change."""
@@ -201,9 +201,9 @@ class Included:
         return {i.path: i.directives.inside for i in self.indexes if i.directives.inside}
 
     @cached_property
-    def assigning(self) -> frozenset[str]:
-        """The macros that give what they are handed a value."""
-        return frozenset().union(*(index.assigning() for index in self.indexes))
+    def setting(self) -> Setting:
+        """The macros that set variables."""
+        return NO_SETTING.joined(index.setting() for index in self.indexes)
 
     @cached_property
     def bases(self) -> dict[str, str]:
@@ -360,9 +360,9 @@ class View:
         return self._names.definitions(name)
 
     @cached_property
-    def assigning(self) -> frozenset[str]:
-        """The macros that give what they are handed a value."""
-        return self.included.assigning.union(*(i.assigning() for i in self.indexes[-1:]))
+    def setting(self) -> Setting:
+        """The macros that set variables."""
+        return self.included.setting.joined(i.setting() for i in self.indexes[-1:])
 
     def constants(self, name: str) -> list[tuple[str, Constant]]:
         """Constants and enumerators of this name that some branch of `#if` declares."""
