@@ -13,7 +13,7 @@ from occlsp.analysis.sources import SourceFile
 from occlsp.source.entries import MAX_FILE, read_file
 from occlsp.source.facts import FileFacts
 from occlsp.source.finding import MAX_FILES, includable_files
-from occlsp.source.scanning import read_all
+from occlsp.source.scanning import not_analysed, read_all
 from occlsp.source.store import Store
 from occlsp.source.workspace import Workspace
 
@@ -77,7 +77,7 @@ def _tell(read: Read, path: str, modified: float) -> None:
         read.facts[path] = read.workspace.facts(path)
         read.modified[path] = modified
     except Exception as error:  # a fault in one file costs that one
-        read.leave_out(path, f"cannot be analysed ({type(error).__name__}: {error})")
+        read.leave_out(path, not_analysed(error))
 
 
 def _found(paths: Iterable[Path], read: Read) -> Iterator[tuple[str, float]]:

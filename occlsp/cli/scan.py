@@ -36,7 +36,7 @@ def command(
     """
     from occlsp.cli.scan_format import file_json, print_document
     from occlsp.reports.cache import sources_directory
-    from occlsp.source.scanning import scan_folder
+    from occlsp.source.scanning import not_analysed, scan_folder
     from occlsp.source.store import Store
 
     root = _root(paths)
@@ -57,11 +57,14 @@ def command(
         {"path": _shown(path), "message": message} for path, message in errors.items()
     ]
     for path in workspace.paths():
-        facts = workspace.facts(path)
         try:
+            facts = workspace.facts(path)
             text = Path(path).read_bytes()
         except OSError as error:
             told.append({"path": _shown(path), "message": f"cannot be read: {error.strerror}"})
+            continue
+        except Exception as error:  # a fault in one file costs that one
+            told.append({"path": _shown(path), "message": not_analysed(error)})
             continue
         file = file_json(_shown(path), text, facts)
         files.append(file)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
 from occlsp.source.conditions import device_guard, refine
+from occlsp.source.dependents import Dependents
 from occlsp.source.effects import changes
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.lambda_calls import given_to, name_of
@@ -69,6 +70,7 @@ class Interpreter(Variables):
         self.names = names
         self.steps = 0
         self.declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]] = [{}]
+        self.dependents = Dependents()
         self.breaks: list[list[State]] = []
         self.returns: list[Abstract] | None = None
         self.budget: Budget | None = None
@@ -198,6 +200,8 @@ class Interpreter(Variables):
             self.state.guarded = True
             return False
         refine(nodes[0], self.state.variables, scope, holds=holds)
+        if holds and isinstance(nodes[0], ast.Binary) and nodes[0].op == "==":
+            self.dependents.tell(nodes[0].left, self)
         return True
 
     def loop(self, node: st.Loop) -> None:
@@ -330,6 +334,7 @@ class Interpreter(Variables):
         if len(values) == 1:
             equal = ast.Binary("==", nodes[0], values[0])
             refine(equal, self.state.variables, FlowScope(self, self.state), holds=True)
+            self.dependents.tell(nodes[0], self)
 
     def choice(self, node: st.Choice) -> None:
         guarded = self.state.guarded

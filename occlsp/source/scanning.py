@@ -224,7 +224,7 @@ def _parsed(texts: _Texts, task: Task) -> Entry | str | None:
             return None
         entry = texts.copies.entry(task.path, text, task.aliases)
     except Exception as error:  # a fault in one file costs that one
-        return _why(error)
+        return not_analysed(error)
     if not task.keeps_text:
         drop_text(entry)
     return entry
@@ -239,7 +239,7 @@ def _read_unit(workspace: Workspace, texts: _Texts, path: str) -> Entry | str:
         workspace.read(path, text, texts.copies.entry(path, text))
         return workspace.entry(path)
     except Exception as error:  # a fault in one file costs that one
-        return _why(error)
+        return not_analysed(error)
 
 
 def _evaluated(workspace: Workspace, path: str) -> Evaluated | str:
@@ -247,7 +247,7 @@ def _evaluated(workspace: Workspace, path: str) -> Evaluated | str:
         local = workspace.local(path)
         entry = workspace.entry(path, evaluate=False)
     except Exception as error:  # a fault in one file costs that one
-        return _why(error)
+        return not_analysed(error)
     return local, entry.local_key, entry.errors
 
 
@@ -269,5 +269,6 @@ def _sent(read: Entry | str | None) -> object:
     return payload(read) if isinstance(read, Entry) and read.syntax is None else read
 
 
-def _why(error: Exception) -> str:
+def not_analysed(error: Exception) -> str:
+    """What is told of a file in which the analysis itself failed."""
     return f"cannot be analysed ({type(error).__name__}: {error})"

@@ -10,6 +10,7 @@ from occlsp.source import statements as st
 from occlsp.source import types
 from occlsp.source.arrays import elements, extents
 from occlsp.source.conversion import converted, named_definition
+from occlsp.source.dependents import Dependents
 from occlsp.source.effects import (
     ASSIGNMENTS,
     Change,
@@ -62,6 +63,7 @@ class Variables:
     """What names and template arguments were found to mean outside of the body."""
     declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]]
     parted: set[str]
+    dependents: Dependents
     """The variables of whose parts something may be known."""
 
     def place(self, offset: int) -> At:
@@ -267,6 +269,7 @@ class Variables:
             state.variables[item.name] = unknown(f"{item.name} is a reference")
             return
         value = self.initial(item, start)
+        self.dependents.declare(item, start)
         fields = {}
         if isinstance(value, Number) and "Config" in item.type:
             fields = {k: state.variables[k] for k in self.keys_of(item.name) if k != item.name}
