@@ -13,6 +13,7 @@ from occlsp.source.effects import Change, Declaration, changes, declarations
 from occlsp.source.known_calls import may_change
 from occlsp.source.lexer import tokenize
 from occlsp.source.numbers import Number
+from occlsp.source.values import Abstract, Dim
 
 if TYPE_CHECKING:
     from occlsp.source.flow import Interpreter
@@ -35,22 +36,25 @@ class Dependents:
     def tell(self, node: ast.Node, flow: Interpreter) -> None:
         """Evaluates again what follows from the variable that a condition is about, if it is known
         here: nothing but its declaration may set it, nor anything else that is asked."""
-        if not isinstance(node, ast.Name) or not self._is_settled(node.text, flow):
+        value = flow.state.variables.get(node.text) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name) or not isinstance(value, Number) or value.value is None:
             return
-        value = flow.state.variables.get(node.text)
-        if not isinstance(value, Number) or value.value is None:
+        if not self._is_settled(node.text, flow):
             return
         told = {node.text}
         for name, declared in self._declared.items():
-            if declared is None or name not in flow.state.variables or name in told:
+            known = flow.state.variables.get(name)
+            if declared is None or known is None or name in told or _is_exact(known):
                 continue
             item, start = declared
             words = {token.text for token in item.initial or () if token.kind == "name"}
             if item.is_array or told.isdisjoint(words):
                 continue
             if all(self._is_settled(word, flow) for word in (name, *words)):
-                flow.state.variables[name] = flow.initial(item, start)
-                told.add(name)
+                again = flow.initial(item, start)
+                if _is_exact(again):
+                    flow.state.variables[name] = again
+                    told.add(name)
 
     def _is_settled(self, name: str, flow: Interpreter) -> bool:
         found = self._settled.get(name)
@@ -74,6 +78,15 @@ class Dependents:
             if any(_may_set(change, flow) for part in parts for change in changes(part, {name})):
                 return False
         return True
+
+
+def _is_exact(value: Abstract) -> bool:
+    """Whether it is one number, or three."""
+    if isinstance(value, Dim):
+        return len(value.alternatives) == 1 and all(
+            part.value is not None for part in value.alternatives[0]
+        )
+    return isinstance(value, Number) and value.value is not None
 
 
 def _may_set(change: Change, flow: Interpreter) -> bool:

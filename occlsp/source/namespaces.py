@@ -18,10 +18,8 @@ from occlsp.source.text import Span
 Path = tuple[str, ...]
 """Namespaces and classes, outermost first."""
 
-_USING = re.compile(
-    rb"\busing\s+(?:(namespace)\s+)?(?:typename\s+)?((?:::)?\w+(?:\s*::\s*\w+)*)\s*;"
-)
-_ALIAS = re.compile(rb"\bnamespace\s+(\w+)\s*=\s*((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
+_USING = re.compile(rb"using\s+(?:(namespace)\s+)?(?:typename\s+)?((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
+_ALIAS = re.compile(rb"namespace\s+(\w+)\s*=\s*((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
 _PART = re.compile(r"\w+")
 _MOST_NESTED = 8
 

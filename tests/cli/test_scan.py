@@ -120,16 +120,19 @@ def test_each_file_tells_its_own_errors(folder: Path) -> None:
     assert found["errors"] == [{"path": str(folder / "half.cu"), **errors["half.cu"][0]}]
 
 
-def test_a_fault_in_one_file_costs_that_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["entry", "facts"])
+def test_a_fault_in_one_file_costs_that_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     (folder / "other.cu").write_text("__global__ void other() {}\n")
-    entry = Workspace.entry
+    work = getattr(Workspace, step)
 
-    def failing(self: Workspace, path: str, *, evaluate: bool = True) -> Any:
+    def failing(self: Workspace, path: str, **how: Any) -> Any:
         if path.endswith("main.cu"):
             raise RecursionError("too deep")
-        return entry(self, path, evaluate=evaluate)
+        return work(self, path, **how)
 
-    monkeypatch.setattr(Workspace, "entry", failing)
+    monkeypatch.setattr(Workspace, step, failing)
     found = document("-j", "1", folder)
     assert [Path(file["path"]).name for file in found["files"]] == ["other.cu"]
     assert found["errors"] == [
