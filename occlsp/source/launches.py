@@ -20,6 +20,7 @@ _LABEL = re.compile(
     rb"\s*(?:else\b|do\b|case\b[^;{}?]*?(?<!:):(?!:)|default\s*:|" + IDENTIFIER + rb"\s*:(?!:))"
 )
 _WORD_BEFORE = re.compile(IDENTIFIER + rb"\Z")
+_CLASS_BEFORE = re.compile(rb"(" + IDENTIFIER + rb")\s*::\s*(?:" + IDENTIFIER + rb"\s*::\s*)*\Z")
 _MAY_PRECEDE_CALL = frozenset((b"return", b"else", b"do", b"co_return", b"co_await", b"throw"))
 _FARTHEST = 16384
 
@@ -146,6 +147,10 @@ def call_at(fragment: Fragment, name: Span, function: int | None = None) -> RawC
 def _is_declared(fragment: Fragment, offset: int) -> bool:
     """Whether a type stands in front of a name that a parenthesis follows."""
     before = fragment.text_before(offset)
+    if fragment.code.endswith(b"::", fragment.start, before):
+        class_ = _CLASS_BEFORE.search(fragment.code, max(fragment.start, before - 256), before)
+        if class_ is not None and class_[1] not in _MAY_PRECEDE_CALL:
+            before = fragment.text_before(class_.start())  # `Result Driver::cuLaunchKernel(`
     word = _WORD_BEFORE.search(fragment.code, max(fragment.start, before - 64), before)
     return word is not None and word[0] not in _MAY_PRECEDE_CALL
 

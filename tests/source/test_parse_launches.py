@@ -130,12 +130,20 @@ def test_launching_functions(call: str, callee: str, template_args: list[str], c
     [
         "cudaError_t cudaLaunchKernel(const void* f, dim3 g, dim3 b, void** a);",
         "extern CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned x);",
+        "CUresult Driver::cuLaunchKernel(CUfunction f, unsigned x) const { return f_(f, x); }",
+        "CUresult a::Driver :: cuLaunchKernel(CUfunction f, unsigned x);",
         "auto p = &cudaLaunchKernel;",
         "#define cudaLaunchKernel hipLaunchKernel\n",
     ],
 )
 def test_declarations_of_launching_functions_launch_nothing(declaration: str) -> None:
     assert parse(declaration.encode()).launches == ()
+
+
+@pytest.mark.parametrize("before", ["", "return ", "return ::", "r = ::a::", "a::Driver::", "::"])
+def test_a_qualified_call_of_a_launching_function_launches(before: str) -> None:
+    (launch,) = launches_of(f"{before}cudaLaunchKernel(k, 1, 64, args);")
+    assert launch.callee_name == "k"
 
 
 def test_a_launch_knows_its_function_and_its_statement() -> None:
