@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from occlsp.source.macros import Macros, Place
 from occlsp.source.statements import ELSE, END, IF
+from occlsp.source.syntax import Condition
 from occlsp.source.text import Span
 
 MOST_BODY = 128_000
@@ -22,8 +24,12 @@ def between_braces(masked: bytes, body: Span) -> str:
     return masked[start + 1 : max(start + 1, end - is_closed)].decode("latin-1")
 
 
-def readable(text: str, path: str, base: int, macros: Macros) -> str:
-    """`text` with directives and inactive branches blanked, line ends and offsets kept."""
+def readable(
+    text: str, path: str, base: int, macros: Macros, chosen: Sequence[Condition] = ()
+) -> str:
+    """`text` with directives and inactive branches blanked, line ends and offsets kept. Branches
+    that are `chosen` are read, whatever their conditions say."""
+    forced = [condition.span.start - base for condition in chosen]
     if "#" not in text or len(text) > MOST_BODY:
         return text
     result = list(text)
@@ -33,16 +39,15 @@ def readable(text: str, path: str, base: int, macros: Macros) -> str:
         _blank(result, match.start(), match.end())
         at = Place(path, base + match.start())
         if word in ("if", "ifdef", "ifndef"):
-            stack.append(
-                _Branches(match.start(), match.end(), _condition(word, match[2]), macros, at)
-            )
+            condition = _condition(word, match[2])
+            stack.append(_Branches(match.start(), match.end(), condition, macros, at))
         elif word in ("elif", "else", "elifdef", "elifndef") and stack:
             condition = "1" if word == "else" else _condition(word.removeprefix("el"), match[2])
             stack[-1].next(match.start(), match.end(), condition, macros, at, last=word == "else")
         elif word == "endif" and stack:
-            stack.pop().close(result, match.start())
+            stack.pop().close(result, match.start(), forced)
     for branches in stack:
-        branches.close(result, len(text))
+        branches.close(result, len(text), forced)
     return "".join(result)
 
 
@@ -78,8 +83,13 @@ class _Branches:
             self.decided = True
         self.marks.append((start, end, holds, last or holds is True))
 
-    def close(self, result: list[str], end: int) -> None:
-        """Blanks what is inactive; marks the branches where several may be active."""
+    def close(self, result: list[str], end: int, forced: Sequence[int]) -> None:
+        """Blanks what is inactive; marks the branches where several may be active. That with a
+        directive at one of the offsets that are `forced` is the one."""
+        chosen = [any(start <= at < begin for at in forced) for start, begin, *_ in self.marks]
+        if any(chosen):
+            pairs = zip(self.marks, chosen, strict=True)
+            self.marks = [(start, begin, is_it, is_it) for (start, begin, *_), is_it in pairs]
         open_branches = [mark for mark in self.marks if mark[2] is not False]
         for position, (_, begin, holds, _) in enumerate(self.marks):
             stop = self.marks[position + 1][0] if position + 1 < len(self.marks) else end

@@ -15,17 +15,12 @@ from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, State
-from occlsp.source.syntax import (
-    Function,
-    RawCall,
-    RawLaunch,
-)
-from occlsp.source.values import (
-    Abstract,
-    unknown_dim,
-)
+from occlsp.source.syntax import Condition, Function, RawCall, RawLaunch
+from occlsp.source.values import Abstract, unknown_dim
 from occlsp.source.view import scope_names
 
+MAX_WAYS = 8
+"""Ways through the `#if`s of one function."""
 Bindings = Callable[[Function], tuple[dict[str, Binding], dict[str, Abstract]]]
 """What callers give for a function's template parameters and its parameters."""
 
@@ -53,11 +48,16 @@ def function_facts(
     bodies = _in_body(items, uses)
     if function is None or not bodies:
         return collector.facts
-    body = _body(origin, function)
     template, given = bindings(function)
     parameters = parameter_values(function, given, origin.path)
     scope = scope_names(function.qualified_name)[:-1]
-    follow(collector, body, scope, template, parameters, bodies)
+    ways = _ways(collector, function, bodies)
+    for chosen, inside in ways:
+        follow(collector, _body(origin, function, chosen), scope, template, parameters, inside)
+    if len(ways) > 1:
+        collector.facts.launches.sort(key=lambda one: one.span)
+        collector.facts.attributes.sort(key=lambda one: one.span)
+    body = _body(origin, function)
     if not all(collector.has(use) for use in uses):
         collector.facts.is_complete = False
     written = {id(item) for item in items if item.in_macro is None}
@@ -77,13 +77,31 @@ def deciding_names(
 ) -> AbstractSet[str]:
     """The names in a function's body that decide what `function_facts` tells of it."""
     function = origin.syntax.functions[index]
-    body, items = _body(origin, function), _in_body([*launches, *calls], uses)
-    events = sorted({item.span.start - body.base for item in items})
-    asked = Collector(origin, function).asked(items, body)
+    collector = Collector(origin, function)
     parameters = frozenset([p.name for p in function.parameters if p.name is not None])
-    setting = origin.view.setting
-    found = plan(body.text, tuple(events), frozenset(asked), parameters, setting, is_whole=False)
-    return found.slice.names
+    names: set[str] = set()
+    for chosen, items in _ways(collector, function, _in_body([*launches, *calls], uses)):
+        body = _body(origin, function, chosen)
+        events = tuple(sorted({item.span.start - body.base for item in items}))
+        asked = frozenset(collector.asked(items, body))
+        setting = origin.view.setting
+        names |= plan(body.text, events, asked, parameters, setting, is_whole=False).slice.names
+    return names
+
+
+def _ways(
+    collector: Collector, function: Function, items: Sequence[Item]
+) -> list[tuple[tuple[Condition, ...], list[Item]]]:
+    """What is come to in a body as it is compiled, and in each `#if` branch that is not: the
+    conditions of those are taken to hold for what stands there."""
+    found: dict[tuple[Condition, ...], list[Item]] = {(): []}
+    for item in items:
+        inside: tuple[Condition, ...] = ()
+        if not isinstance(item, Use) and collector.inactive(item.conditions):
+            inside = tuple([c for c in item.conditions if c.span.start > function.body.start])
+        if inside in found or len(found) < MAX_WAYS:
+            found.setdefault(inside, []).append(item)
+    return [(chosen, inside) for chosen, inside in found.items() if inside]
 
 
 def _in_body(items: Sequence[RawLaunch | RawCall], uses: Sequence[Use]) -> list[Item]:
@@ -97,10 +115,11 @@ def _in_body(items: Sequence[RawLaunch | RawCall], uses: Sequence[Use]) -> list[
     return found + list(uses)
 
 
-def _body(origin: Origin, function: Function) -> Body:
+def _body(origin: Origin, function: Function, chosen: Sequence[Condition] = ()) -> Body:
     base = function.body.start + 1
     raw = between_braces(origin.syntax.masked or origin.syntax.text, function.body)
-    text = raw if origin.expansion else readable(raw, origin.path, base, origin.view.macros)
+    macros = origin.view.macros
+    text = raw if origin.expansion else readable(raw, origin.path, base, macros, chosen)
     seen_from = origin.expansion.use.span.start if origin.expansion else None
     return Body(text, origin.path, base, seen_from)
 

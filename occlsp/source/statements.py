@@ -261,6 +261,9 @@ class _Reader:
                 self.position = self.offset  # `if constexpr (`
             condition = self.head()
             chain.append((start, condition, self.statement(depth + 1)))
+            if self.token == IF and self.is_alternative():
+                last = self.alternative(depth)
+                break
             if self.token != "else" or self.text[self.position : self.offset].strip():
                 break
             self.advance()
@@ -271,6 +274,35 @@ class _Reader:
             last = If(start, self.position, condition, yes, last)
         assert isinstance(last, If)
         return last
+
+    def is_alternative(self) -> bool:
+        """Whether the `#if` that stands here begins with the `else` of what is before it."""
+        following, word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        between = self.text[self.position : self.offset] + self.text[self.offset + 1 : following]
+        return word == "else" and not between.strip()
+
+    def alternative(self, depth: int) -> Choice:
+        """`#if` branches behind an if: each is its `else`, or none."""
+        begin = self.offset
+        branches: list[tuple[Statement, ...]] = []
+        has_else = False
+        while self.token != END:
+            is_last = self.text[self.offset : self.offset + 2] == ELSE + "!"
+            has_else = has_else or is_last
+            self.advance()
+            self.position += is_last
+            found: tuple[Statement, ...] = ()
+            if self.token == "else" and not self.text[self.position : self.offset].strip():
+                self.advance()
+                found = (self.statement(depth + 1),)
+            branches.append(found)
+            if self.token not in (ELSE, END) or self.text[self.position : self.offset].strip():
+                raise Unreadable("a preprocessor branch splits a block")
+        self.advance()
+        is_continued = self.token == "else" or (self.token == IF and self.is_alternative())
+        if is_continued and not self.text[self.position : self.offset].strip():
+            raise Unreadable("an else of which the if is not known")
+        return Choice(begin, self.position, tuple(branches), has_else)
 
     def do(self, begin: int, depth: int) -> Loop:
         self.advance()

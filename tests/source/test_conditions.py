@@ -37,8 +37,10 @@ class TestComputedBefore:
         assert blocks("dim3 b(n); n = m; if (n == 64) k<<<1, b>>>();") is None
         assert blocks("dim3 b(n); while (m) { n++; if (n == 64) k<<<1, b>>>(); }") is None
 
-    def test_not_through_a_type_that_holds_less(self) -> None:
-        assert blocks("unsigned char c = n; int t = c; if (n == 300) k<<<1, t>>>();") is None
+    def test_through_a_type_that_holds_less(self) -> None:
+        body = "unsigned char c = n; int t = c; if (n == 300) k<<<1, t>>>();"
+        assert blocks(body) == ((300 & 255, 1, 1),)
+        assert blocks(body.replace("n == 300", "n <= 300")) is None
 
     def test_where_another_condition_bounded_it_before(self) -> None:
         body = "dim3 b(n); if (n < 32 && m) { m = 1; } switch (n) { case 64: k<<<1, b>>>(); }"
@@ -50,7 +52,7 @@ class TestComputedBefore:
     def test_parts_follow(self) -> None:
         assert blocks("dim3 b(n / 4); switch (n) { case 130: k<<<1, b>>>(); }") == ((32, 1, 1),)
         assert blocks("int t = n * 2; dim3 b(t / 3); if (n == 50) k<<<1, b>>>();") == ((33, 1, 1),)
-        assert blocks("int t = n / 4 * 4; if (n == 130) k<<<1, t>>>();") is None
+        assert blocks("int t = n / 4 * 4; if (n == 130) k<<<1, t>>>();") == ((128, 1, 1),)
 
 
 class TestBounds:

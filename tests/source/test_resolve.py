@@ -392,7 +392,9 @@ class TestGuards:
         assert launch(body + "if (n > 1) k<<<1, t>>>(p);").is_selected
         assert launch(body + "if (n <= 1) return; k<<<1, t>>>(p);").is_selected
         assert launch("int t = 512; if (n) t = 256; if (!n) k<<<1, t>>>(p);").is_selected
-        assert launch(body + "switch (n) { case 0: k<<<1, t>>>(p); }").is_selected
+        chosen = body.replace("> 1", "> q") + "switch (n) { case 0: k<<<1, t>>>(p); }"
+        assert launch(chosen).is_selected
+        assert not launch(chosen.replace("> q", "> 1")).is_selected  # it is 512
         assert not launch(body + "if (q) k<<<1, t>>>(p);").is_selected
         assert not launch(body + "k<<<1, t>>>(p);").is_selected
         assert not launch("if (n > 1) k<<<1, n > 1 ? 256 : 256>>>(p);").is_selected
