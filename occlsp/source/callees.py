@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment
@@ -18,7 +19,12 @@ _CAST = re.compile(
 _FUNCTION_CAST = re.compile(rb"\(\s*[\w:<>\s]+\(\s*\*\s*\)\s*\([^()]*\)\s*\)")
 _NAMED_CAST = re.compile(rb"(?:reinterpret|static|const)_cast\s*(<)")
 _WRAPPER = re.compile(rb"(?:HIP_KERNEL_NAME|std\s*::\s*(?:move|addressof))\s*(\()")
+_MARKS = re.compile(rb"[<>()\[\]{};]")
+_ENDING = WORD_BYTES.replace(b"$", b">")
+"""What a name may end with, template arguments included."""
 _LONGEST_WORD = 256
+_PIECE = 256
+"""Bytes in which marks are looked for at once."""
 
 
 def callee_before(fragment: Fragment, offset: int) -> Span | None:
@@ -74,7 +80,7 @@ def _scope_start(fragment: Fragment, word: int) -> int:
 
 
 def _ends_name(character: int) -> bool:
-    return character == 0x3E or character == 0x5F or chr(character).isalnum() or character >= 0x80
+    return character in _ENDING
 
 
 def _word_before(code: bytes, position: int) -> bytes:
@@ -102,17 +108,17 @@ def _template_opening(fragment: Fragment, closing: int) -> int | None:
     """The `<` of the template argument list that ends with the `>` at `closing`."""
     code, low = fragment.code, fragment.start
     depth = 0
-    position = closing
-    while position >= low:
+    behind = closing + 1
+    for position in _marks_before(code, low, behind):
+        if position >= behind:
+            continue  # in brackets, or the first half of `<<`
+        behind = position
         character = code[position]
         if character == 0x3E:
-            if position > low and code[position - 1] == 0x2D:
-                position -= 1
-            else:
-                depth += 1
+            depth += position == low or code[position - 1] != 0x2D
         elif character == 0x3C:
             if position > low and code[position - 1] == 0x3C:
-                position -= 1
+                behind -= 1
             else:
                 before = fragment.text_before(position)
                 if before > low and _ends_name(code[before - 1]) and not _is_number(code, before):
@@ -123,18 +129,23 @@ def _template_opening(fragment: Fragment, closing: int) -> int | None:
             opening = fragment.opening.get(position)
             if opening is None:
                 return None
-            position = opening
+            behind = opening
         elif character in b"({;":
             return None
-        position -= 1
     return None
 
 
+def _marks_before(code: bytes, start: int, end: int) -> Iterator[int]:
+    """The angles, brackets and semicolons in `code[start:end]`, the last one first."""
+    while end > start:
+        begin = max(start, end - _PIECE)
+        yield from reversed([match.start() for match in _MARKS.finditer(code, begin, end)])
+        end = begin
+
+
 def _is_number(code: bytes, end: int) -> bool:
-    start = end
-    while start > 0 and end - start < 64 and _ends_name(code[start - 1]):
-        start -= 1
-    return code[start:end][:1].isdigit()
+    piece = code[max(0, end - 64) : end]
+    return piece[len(piece.rstrip(_ENDING)) :][:1].isdigit()
 
 
 def callee_name(fragment: Fragment, callee: Span) -> tuple[Span, tuple[Span, ...]]:

@@ -66,6 +66,7 @@ NO_TYPE = frozenset(
     ]
 )
 ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
+_SETS = ASSIGNMENTS | {"++", "--"}
 
 
 @record(frozen=True, slots=True)
@@ -305,6 +306,11 @@ class Change:
     """Nothing takes the call's result: it is called for what it does."""
 
 
+def sets_any(tokens: Sequence[Token]) -> bool:
+    """Whether anything is assigned or stepped anywhere in `tokens`."""
+    return not _SETS.isdisjoint([text for _, text, _ in tokens])
+
+
 def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[Change]:
     """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
     found: list[Change] = []
@@ -319,7 +325,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
             continue
         after = _behind_path(tokens, index + 1)
         following = tokens[after].text if after < len(tokens) else ""
-        if following in ASSIGNMENTS or following in ("++", "--") or before in ("++", "--"):
+        if following in _SETS or before in ("++", "--"):
             found.append(Change(token.text))
         elif before == "&" and _is_prefix(tokens, index - 1):
             calls = calls or _Calls(tokens)

@@ -22,6 +22,8 @@ _QUERY = re.compile(
     r"GetDeviceProperties\w*|DeviceGet\w*|GetDevice\w*|FuncGetAttributes?|RuntimeGetVersion|"
     r"DriverGetVersion|DeviceComputeCapability)$"
 )
+_FIRST = frozenset(("cu", "hi"))
+"""What the names of queries begin with."""
 
 _COPIES = re.compile(
     r"^(?:cuda|cu|cudnn|cublas|nccl|hip|mem|str|f?printf|snprintf|sprintf|assert|static_assert|"
@@ -35,8 +37,8 @@ take references), containers, macros that check."""
 
 def apply_known_call(tokens: Sequence[Token], interpreter: Variables) -> bool:
     """Applies a query of the runtime that the statement makes; False where it makes none."""
-    for index, token in enumerate(tokens):
-        if token.text[:2] not in ("cu", "hi") or not _QUERY.match(token.text):
+    for index, (_, text, _) in enumerate(tokens):
+        if text[:2] not in _FIRST or not _QUERY.match(text):
             continue
         opening = next((i for i in range(index + 1, len(tokens)) if tokens[i].text == "("), None)
         if opening is None:
@@ -45,9 +47,9 @@ def apply_known_call(tokens: Sequence[Token], interpreter: Variables) -> bool:
 
         inside = tokens[opening + 1 : matching(tokens, opening)]
         arguments = split_arguments(inside)
-        results = 2 if _POTENTIAL.match(token.text) else 1
+        results = 2 if _POTENTIAL.match(text) else 1
         for argument in arguments[:results]:
-            _answer(argument, token.text, interpreter)
+            _answer(argument, text, interpreter)
         return True
     return False
 

@@ -188,10 +188,10 @@ class Macros:
     def has_macro(self, tokens: Sequence[Token]) -> bool:
         """Whether any of the tokens may be a macro's name."""
         known = self._is_macro
-        for token in tokens:
-            if token.kind == "name":
-                found = known.get(token.text)
-                if found if found is not None else self.is_macro(token.text):
+        for kind, text, _ in tokens:
+            if kind == "name":
+                found = known.get(text)
+                if found if found is not None else self.is_macro(text):
                     return True
         return False
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from occlsp.source import types
 from occlsp.source.bodies import readable
 from occlsp.source.conversion import converted
-from occlsp.source.effects import ASSIGNMENTS, changes
+from occlsp.source.effects import changes, sets_any
 from occlsp.source.evaluate import Budget
 from occlsp.source.lexer import Token, matching, split_arguments
 from occlsp.source.linear import Symbol, itself
@@ -43,7 +43,7 @@ def apply_function(tokens: Sequence[Token], start: int, interpreter: Variables) 
     if matching(tokens, opening) != len(tokens) - 1:
         return False
     arguments = split_arguments(tokens[opening + 1 : -1])
-    if any(token.text in ASSIGNMENTS or token.text in ("++", "--") for token in tokens):
+    if sets_any(tokens):
         return False
     found = interpreter.view.functions(tokens[0].text)
     if len(found) != 1:

@@ -12,12 +12,12 @@ from occlsp.source.arrays import elements, extents
 from occlsp.source.conversion import converted, named_definition
 from occlsp.source.dependents import Dependents
 from occlsp.source.effects import (
-    ASSIGNMENTS,
     Change,
     Declaration,
     assignment,
     changes,
     declarations,
+    sets_any,
 )
 from occlsp.source.evaluate import Budget, Where, evaluate, place
 from occlsp.source.known_calls import apply_known_call, may_change
@@ -185,7 +185,7 @@ class Variables:
         """A call, or several assignments with commas between them."""
         if apply_known_call(tokens, self) or apply_function(tokens, start, self):
             return
-        if any(token.text in ASSIGNMENTS or token.text in ("++", "--") for token in tokens):
+        if sets_any(tokens):
             parts = split_arguments(tokens)
             if len(parts) > 1 and all(assignment(part) for part in parts):
                 for part in parts:
