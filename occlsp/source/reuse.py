@@ -172,6 +172,8 @@ class Memory:
     """For how many readings it was kept."""
     told: LocalFacts | None = None
     """What was told of the file, without this."""
+    others: bytes = b""
+    """Digest of all other files in view, where what they call says something of this one."""
     mentions: Mentions = field(init=False)
     asked: Asked = NOTHING_ASKED
 
@@ -324,10 +326,13 @@ class Reuse:
         view: View,
         is_kernel: Callable[[str], bool] = lambda name: False,
         is_same_beside: Callable[[Seen], bool] = nothing_beside,
+        others: Callable[[], bytes] = bytes,
         *,
         keeps: bool = True,
     ) -> None:
-        """`is_same_beside` tells whether what was looked at of other units is as it was."""
+        """`is_same_beside` tells whether what was looked at of other units is as it was, and
+        `others` gives a digest of all other files."""
+        self.others = others
         self.path = path
         self.keeps = keeps
         """Whether there is to be a next reading."""

@@ -39,7 +39,9 @@ def _moved(
     earlier: Earlier, path: str, syntax: FileSyntax, view: View, reuse: Reuse
 ) -> LocalFacts | None:
     told = earlier.before.told
-    if told is None or told.asks_callers or earlier.affected or not earlier.is_same_beside:
+    if told is None or earlier.affected or not earlier.is_same_beside:
+        return None
+    if told.asks_callers and earlier.before.others != reuse.others():
         return None
     old = earlier.before.syntax
     if any(len(getattr(old, name)) != len(getattr(syntax, name)) for name in _LISTS):
@@ -66,6 +68,7 @@ def _moved(
         tuple(move.attributes(told.attributes)),
         ignores(syntax.text),
         told.macros_may_set_attributes,
+        told.asks_callers,
         memory=earlier.before,
         kernel_names={**told.kernel_names, **reuse.memory.kernel_names},
         bounds=bounds,

@@ -119,11 +119,16 @@ class Workspace(Files):
     def world(self) -> bytes:
         """Digest of all files in view: what calls from anywhere depend on."""
         if self._world[0] != self._version:
-            digest = blake2b(digest_size=16)
-            for path in sorted(self._files):
-                digest.update(path.encode("utf-8", "surrogateescape") + self._files[path].digest)
-            self._world = self._version, digest.digest()
+            self._world = self._version, self._others(None)
         return self._world[1]
+
+    def _others(self, path: str | None) -> bytes:
+        """Digest of all files in view but one."""
+        digest = blake2b(digest_size=16)
+        for other in sorted(self._files):
+            if other != path:
+                digest.update(other.encode("utf-8", "surrogateescape") + self._files[other].digest)
+        return digest.digest()
 
     def is_current(self, path: str) -> bool:
         """Whether a file's launches are known as they are now, with nothing to be read anew."""
@@ -259,7 +264,10 @@ class Workspace(Files):
         before = self.remembered(path, environment)
         is_same = self._beside.is_same if self._beside is not None else nothing_beside
         keeps = file.is_open
-        reuse = Reuse(path, before, environment, syntax, view, names.now, is_same, keeps=keeps)
+        others = partial(self._others, path)
+        reuse = Reuse(
+            path, before, environment, syntax, view, names.now, is_same, others, keeps=keeps
+        )
         local = moved_facts(path, syntax, view, reuse)
         if local is None:
             local = yield from self._read_anew(path, syntax, view, reuse)
@@ -288,6 +296,7 @@ class Workspace(Files):
         if reuse.keeps:
             yield from reuse.memory.declared.prepare()
             reuse.memory.told = replace(local, memory=None)
+            reuse.memory.others = reuse.others() if local.asks_callers else b""
         else:
             local.memory = None
         return local
