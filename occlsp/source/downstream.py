@@ -112,11 +112,25 @@ class Downstream:
             return True
         if not is_same_macros(self._old.defines, self._new.defines):
             return True
+        if self._may_reach_others():
+            return True
         return any(
             one.forwards is not None or one.calls
             for name in self._affected
             for index in (old, new)
             for one in index.functions.get(name, ())
+        )
+
+    def _may_reach_others(self) -> bool:
+        """Whether a header names what was asked for in other files: they may hand on to it."""
+        before = self._before
+        if before.told is None or not before.told.asks_callers:
+            return False
+        own = {*before.index.functions, *self._now.index.functions, *self._classes}
+        return any(
+            memory.mentions.places(name)
+            for name in before.asked.names - own
+            for memory in (before, self._now)
         )
 
     def _look(self) -> bool:

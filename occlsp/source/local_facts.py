@@ -176,6 +176,7 @@ class Reading:
                 found.add(function_facts(self.origin, None, launches, calls, no_callers))
                 continue
             kept = read[index]
+            self.asks_callers |= kept.asks
             if kept.asks and kept.uncalled is None:
                 work = partial(self.with_callers, callers, index, kept, launches, calls, inside)
                 kept = yield from self.in_pieces(callers, work)
@@ -209,7 +210,6 @@ class Reading:
         inside: dict[int, list[Use]],
     ) -> KeptFunction:
         """What is kept of a function, with its facts as its callers' arguments make them."""
-        self.asks_callers = True
         given = callers.bindings(self.origin, index)
         function = self.syntax.functions[index]
         if given is not None:

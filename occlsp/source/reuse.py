@@ -347,7 +347,7 @@ class Reuse:
         """Functions and kernels that were evaluated."""
         self._is_kernel = is_kernel
         self._variables = view.variables
-        self._classes = view.class_templates if path.endswith(UNITS) else None
+        self._classes = view.class_templates
         self._is_same_beside = is_same_beside
         self._fuller = before and before.fuller
         if before is not None:
@@ -382,8 +382,17 @@ class Reuse:
         is_same = before.told is None or self._is_same_beside(before.told.beside)
         earlier = Earlier(self.path, before, self.memory, changed, self.launching, is_last=is_last)
         earlier.is_same_beside = is_same
-        earlier.classes = self._classes if is_same else None
+        if is_same and self._is_called_as_before(before, earlier):
+            earlier.classes = self._classes
         self.earlier.append(earlier)
+
+    def _is_called_as_before(self, before: Memory, earlier: Earlier) -> bool:
+        """Whether nobody but the file itself may call its functions with something else."""
+        if self.path.endswith(UNITS):
+            return True
+        # The others see what it declares: they go on as before where that means what it did.
+        asked = before.told is not None and before.told.asks_callers
+        return asked and not earlier.affected and before.others == self.others()
 
     def carry(self) -> None:
         """Takes over what nobody asked for in this reading, as nothing changes it."""
@@ -403,8 +412,10 @@ class Reuse:
                     moved = calls and [call.moved(one.move) for call in calls]
                     if not one.move.is_lost:
                         memory.elsewhere[asked] = (key, moved)
-            functions, classes = memory.index.functions, self._classes or ()
-            names = {n for n in one.before.asked.names if n in functions or n in classes}
+            functions, classes = memory.index.functions, self._classes
+            names = one.before.asked.names
+            if self.path.endswith(UNITS):
+                names = frozenset([n for n in names if n in functions or n in classes])
             bodies = map(one.move.offset, one.before.asked.bodies)
             memory.asked = Asked(memory.asked.names | names, memory.asked.bodies.union(bodies))
 
@@ -419,7 +430,7 @@ class Reuse:
     def finish(self) -> Memory:
         """What to keep for the next reading."""
         self.carry()
-        self.memory.mentions.settle({*self.memory.index.functions, *(self._classes or ())})
+        self.memory.mentions.settle({*self.memory.index.functions, *self._classes})
         kept: Memory | None = None
         for one in self.earlier:
             before = one.before
