@@ -57,6 +57,11 @@ def kernel_head(kernel: RawKernel) -> tuple[object, ...]:
     )
 
 
+def _laid_out(body: str | None) -> str | None:
+    """What a body says, however its lines are laid out: a comment in it changes nothing."""
+    return body and " ".join(body.split())
+
+
 def _said(item: object, index: FileIndex) -> tuple[object, ...]:
     """What a declaration says, without where it stands."""
     match item:
@@ -73,7 +78,7 @@ def _said(item: object, index: FileIndex) -> tuple[object, ...]:
             )
         case Callable_():
             head = function_head(item.function)
-            return item.body, item.returns, item.forwards, item.calls, head
+            return _laid_out(item.body), item.returns, item.forwards, item.calls, head
         case TypeAlias():
             return item.scope, item.target, item.template_parameters, item.function is None
         case RawKernel():

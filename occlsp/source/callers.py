@@ -110,6 +110,8 @@ class Callers:
     """Functions whose calls were looked for."""
     read: set[tuple[str, int]] = field(default_factory=set)
     """Functions whose bodies said something of others and are not kept: their files and braces."""
+    is_alone: bool = True
+    """Whether no other file was asked."""
     until: float = inf
     """On the clock of `time.perf_counter`: from then on, `Paused` is raised."""
 
@@ -179,18 +181,24 @@ class Callers:
         if not self.all_in_view(origin, function):
             decides = self.decides(origin, function.name) if is_unit else ()
             says_nothing = decides is not None and not any(decides)
-            return None if says_nothing else self.beside(origin.path, function.name)
+            return None if says_nothing else self.beyond(self.beside(origin.path, function.name))
         # Members of other classes are called the same: files that do not see this one call those.
         most = 0 if function.is_template else MAX_SEEING
         calling = () if is_unit else self.elsewhere(function.name, origin.path, most)
-        return calling and [other for other in calling if other.path != origin.path]
+        return calling and self.beyond([one for one in calling if one.path != origin.path])
+
+    def beyond(self, others: Sequence[Elsewhere] | None) -> Sequence[Elsewhere] | None:
+        """Other files that are asked, of which is taken note."""
+        self.is_alone &= not others
+        return others
 
     def files_naming(self, origin: Origin, name: str) -> list[Origin] | None:
         """A file and the others that may name what it declares; None where they are many."""
         others = () if origin.path.endswith(UNITS) else self.elsewhere(name, origin.path, 0)
         if others is None:
             return None
-        found = [other.origin() for other in others if other.path != origin.path]
+        beyond = [other for other in others if other.path != origin.path]
+        found = [other.origin() for other in self.beyond(beyond) or ()]
         return [origin, *(file for file in found if file is not None)]
 
     def named_in(self, origin: Origin, index: int, sites: Sequence[Site]) -> dict[int, Call] | None:

@@ -265,6 +265,7 @@ def local_facts(
             kernels += namespace_expansion(reading, expansion, found)
     found.launches.sort(key=lambda launch: launch.span)
     reuse.memory.asked = callers.asked_of(path)
+    reuse.memory.is_alone = callers.is_alone
     memory = reuse.finish()
     # Nobody includes a unit: all uses of its macros are here.
     is_told = found.is_complete and path.endswith(UNITS)

@@ -172,6 +172,8 @@ class Memory:
     """For how many readings it was kept."""
     told: LocalFacts | None = None
     """What was told of the file, without this."""
+    is_alone: bool = False
+    """Whether no other file was asked for calls."""
     others: bytes = b""
     """Digest of all other files in view, where what they call says something of this one."""
     mentions: Mentions = field(init=False)
@@ -391,8 +393,9 @@ class Reuse:
         if self.path.endswith(UNITS):
             return True
         # The others see what it declares: they go on as before where that means what it did.
+        is_apart = before.is_alone or not earlier.affected
         asked = before.told is not None and before.told.asks_callers
-        return asked and not earlier.affected and before.others == self.others()
+        return asked and is_apart and before.others == self.others()
 
     def carry(self) -> None:
         """Takes over what nobody asked for in this reading, as nothing changes it."""
@@ -400,6 +403,7 @@ class Reuse:
         for one in self.earlier:
             if not one.is_told:
                 continue
+            memory.is_alone &= one.before.is_alone
             for function in memory.syntax.functions:
                 span = function.span
                 if span not in memory.calls and one.old_span(span) in one.before.calls:

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from occlsp.source import local_facts
+from occlsp.source.callers import Callers
 from occlsp.source.facts import FileFacts
 from occlsp.source.workspace import Workspace
 
@@ -354,3 +355,100 @@ def test_what_a_broken_function_tells_is_told_anew(body: str, old: str, new: str
     edited = Edited()
     edited.check(text)
     edited.check(text.replace(old, new))
+
+
+LAUNCHING = """#pragma once
+template <int N> __global__ void k(int* p);
+__global__ void plain(int* p) { p[0] = 1; }
+inline int twice(int n) { return 2 * n; }
+template <int N> void launch_it(int* p, int t) { k<N><<<1, t>>>(p); }
+template <class F> void apply(F f, int* p) { f(p, 32); }
+inline void run(int* p, int t) { plain<<<1, t>>>(p); }
+template <class T> void both(int* p, T t) {
+  int unused = 1;
+  launch_it<4>(p, twice(64)); run(p, 96);
+}
+void pass_on(int* p, int t);
+template <class T> void through(int* p, T) { pass_on(p, 128); }
+"""
+CALLING = """#include "l.cuh"
+template <class T> void last(int* p, T t) { run(p, 256); launch_it<8>(p, t); }
+void pass_on(int* p, int t) { launch_it<16>(p, t); }
+int main() { int* p = nullptr; both(p, 1); last(p, 512); through(p, 2.0f); }
+"""
+
+
+class WithCallers:
+    """A header that launches, and a file that calls it, both open."""
+
+    def __init__(self) -> None:
+        self.texts = {"/l.cuh": LAUNCHING, PATH: CALLING}
+        self.workspace = self.made()
+        self.facts(self.workspace)
+
+    def made(self) -> Workspace:
+        made = Workspace(reader=None)
+        for path, text in self.texts.items():
+            made.update(path, text.encode())
+        return made
+
+    def facts(self, workspace: Workspace) -> list[FileFacts]:
+        return [workspace.facts(path) for path in self.texts]
+
+    def check(self, path: str, text: str) -> None:
+        """The facts of both after an edit, which are those of a fresh start."""
+        self.texts[path] = text
+        self.workspace.update(path, text.encode())
+        assert self.facts(self.workspace) == self.facts(self.made())
+
+
+def test_a_header_asks_no_callers_again_where_an_edit_reaches_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = WithCallers()
+    monkeypatch.setattr(Callers, "bindings", None)
+    for typed in ("int unused = 1;  // why", "int unused = 1; int more = 2;", "int unused = 1;"):
+        text = LAUNCHING.replace("int unused = 1;", typed)
+        made.workspace.update("/l.cuh", text.encode())
+        assert made.workspace.facts("/l.cuh").launches
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("/l.cuh", "twice(64)", "twice(48)"),
+        ("/l.cuh", "pass_on(p, 128)", "pass_on(p, 160)"),
+        ("/l.cuh", "return 2 * n", "return 3 * n"),
+        (PATH, "last(p, 512)", "last(p, 416)"),
+        (PATH, "through(p, 2.0f)", ""),
+    ],
+)
+def test_a_header_follows_what_its_callers_give(path: str, old: str, new: str) -> None:
+    made = WithCallers()
+    before = made.texts[path]
+    made.check("/l.cuh", LAUNCHING + "// more\n")
+    made.check(path, made.texts[path].replace(old, new))
+    assert made.texts[path] != before
+    made.check("/l.cuh", made.texts["/l.cuh"] + "// again\n")
+    made.check(path, before)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_edits_of_a_header_that_others_call_give_the_facts_of_a_fresh_start(seed: int) -> None:
+    chooser = random.Random(seed)
+    made = WithCallers()
+    for _ in range(25):
+        path = chooser.choice(["/l.cuh", "/l.cuh", PATH])
+        text = made.texts[path]
+        at = chooser.randrange(len(text))
+        cut = chooser.choice([0, 0, 0, 1, 3, 40])
+        text = text[:at] + chooser.choice(PIECES) + text[at + cut :]
+        if chooser.random() < 0.2:
+            text = LAUNCHING if path == "/l.cuh" else CALLING
+        made.check(path, text)
+
+
+def test_another_layout_of_a_function_says_the_same_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = Edited()
+    monkeypatch.setattr(local_facts, "function_facts", None)
+    edited.facts(FILE.replace("{ return n * 32; }", "{\n  return n * 32; // warps\n}"))
