@@ -5,7 +5,6 @@ Functions that did not change keep their facts; only offsets move.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,11 +17,10 @@ from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.beside import Seen
 from occlsp.source.callers import Callers, Paused
 from occlsp.source.collect import FunctionFacts, Origin
+from occlsp.source.dispatches import with_outer
 from occlsp.source.expansion import (
     Expansion,
     Use,
-    arguments_end,
-    dispatching_macros,
     expand,
     is_lost,
     launching_macros,
@@ -342,63 +340,6 @@ def macro_uses(reading: Reading) -> Pieces[tuple[dict[int, list[Use]], list[Use]
             if found:
                 inside[index] = found
     return inside, outside
-
-
-def with_outer(
-    origin: Origin, index: int, launches: list[RawLaunch], within: list[Use]
-) -> list[Use]:
-    """Uses of macros in a function, and those in whose arguments its launches stand."""
-    positions = [launch.span.start for launch in launches if launch.in_macro is None]
-    found = list(within)
-    if positions:
-        for outer in around(origin, origin.syntax.functions[index].body, positions):
-            _take(found, outer)
-    return found
-
-
-def around(origin: Origin, body: Span, positions: list[int]) -> list[Use]:
-    """The outermost macros of the view in whose arguments the launches of a body stand."""
-    code = origin.syntax.code
-    pending = sorted(positions, reverse=True)
-    opened: list[int] = []
-    found: dict[int, Use | None] = {}
-    for match in _BRACKETS.finditer(code, body.start, pending[0]):
-        while pending and pending[-1] < match.start():
-            pending.pop()
-            for opening in opened:
-                if opening not in found:
-                    found[opening] = _use_at(origin, opening, body.start)
-        if match.group() == b"(":
-            opened.append(match.start())
-        elif opened:
-            opened.pop()
-    for opening in opened if pending else ():
-        if opening not in found:
-            found[opening] = _use_at(origin, opening, body.start)
-    return [use for _, use in sorted(found.items()) if use is not None]
-
-
-def _use_at(origin: Origin, opening: int, start: int) -> Use | None:
-    """The use of a macro that makes blocks or constants, whose bracket opens here."""
-    code = origin.syntax.code
-    word = _LAST.search(code, max(start, opening - 80), opening)
-    if word is None or not dispatching_macros(origin.view, [word[1].decode()]):
-        return None
-    return Use(word[1].decode(), Span(*word.span(1)), arguments_end(code, word.end(1)))
-
-
-_BRACKETS = re.compile(rb"[()]")
-
-
-def _take(taken: list[Use], use: Use) -> None:
-    """Adds a use, in place of those that stand inside of it."""
-    if any(other.span.start <= use.span.start < other.end for other in taken):
-        return
-    taken[:] = [u for u in taken if not use.span.start <= u.span.start < use.end]
-    taken.append(use)
-
-
-_LAST = re.compile(rb"\b([A-Za-z_]\w*)\s*\Z")
 
 
 def namespace_expansion(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from occlsp.source import expressions as ast
 from occlsp.source.build_macros import DEFINED_BY_NVCC, DEPENDS_ON_BUILD, NOT_FOR_NVIDIA
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
-from occlsp.source.numbers import Number, among, binary, known, unary, unknown
+from occlsp.source.preprocessor import NOT_KNOWN, condition_value
 from occlsp.source.record import record
 from occlsp.source.syntax import Condition, Define, Expr
 from occlsp.source.text import Span
@@ -151,7 +151,7 @@ class Macros:
         tokens = self._with_defined(tokenize(text), at)
         results = set()
         for expanded in self._variants(tokens, at):
-            value = _evaluate(ast.parse(expanded), 0)
+            value = condition_value(ast.parse(expanded))
             results.add(None if value.value is None else value.value != 0)
         return results.pop() if len(results) == 1 else None
 
@@ -164,7 +164,7 @@ class Macros:
             if token.text.startswith("__has_"):
                 opened = index + 1 < len(tokens) and tokens[index + 1].text == "("
                 index = matching(tokens, index + 1) + 1 if opened else index + 1
-                result.append(Token("name", _UNKNOWN, -1))
+                result.append(Token("name", NOT_KNOWN, -1))
                 continue
             if token.text != "defined" or index + 1 >= len(tokens):
                 result.append(token)
@@ -173,7 +173,7 @@ class Macros:
             bracketed = tokens[index + 1].text == "("
             name = tokens[min(index + 1 + bracketed, len(tokens) - 1)].text
             holds = self.is_defined(name, at)
-            text = _UNKNOWN if holds is None else str(int(holds))
+            text = NOT_KNOWN if holds is None else str(int(holds))
             result.append(Token("name" if holds is None else "number", text, -1))
             index += 4 if bracketed else 2
         return result
@@ -231,21 +231,23 @@ class Macros:
     def _variants(
         self, tokens: Sequence[Token], at: Place, asked: dict[str, Alternatives] | None = None
     ) -> list[list[Token]]:
+        """As `variants`; what expands to more than is read stays as it is written."""
         if not self.has_macro(tokens):
             return [list(tokens)]
         if asked is None:
             asked = {}
         first = _Expansion(self, at, {}, asked)
         expanded = first.expand(list(tokens), frozenset())
-        if not first.ambiguous:
-            return [expanded]
+        if not first.ambiguous or first.is_cut:
+            return [list(tokens) if first.is_cut else expanded]
         names = list(first.ambiguous)[:3]
         choices = [range(first.ambiguous[name]) for name in names]
         variants = []
         for choice in list(product(*choices))[:MAX_ALTERNATIVES]:
             chosen = dict(zip(names, choice, strict=True))
             again = _Expansion(self, at, chosen, asked)
-            variants.append(again.expand(list(tokens), frozenset()))
+            expanded = again.expand(list(tokens), frozenset())
+            variants.append(list(tokens) if again.is_cut else expanded)
         return variants
 
     def simple(self, text: str, at: Place) -> Definition | None:
@@ -261,9 +263,6 @@ class Macros:
         if len(found.definitions) != 1 or found.definitions[0].define.parameters is not None:
             return None
         return found.definitions[0]
-
-
-_UNKNOWN = "__occlsp_not_known"
 
 
 class _Kept(NamedTuple):
@@ -302,6 +301,8 @@ class _Expansion:
         self.plain: set[str] = set()
         """Names that are no macros': most are, and come again and again."""
         self.size = 0
+        self.is_cut = False
+        """Whether it is more than is read."""
 
     def expand(self, tokens: list[Token], hidden: frozenset[str]) -> list[Token]:
         result: list[Token] = []
@@ -316,7 +317,10 @@ class _Expansion:
                 self.size += len(result) - taken
                 taken = len(result)
                 found = self.definition(text)
-            if found is None or self.size > MAX_EXPANSION or len(hidden) > 64:
+            if found is not None and (self.size > MAX_EXPANSION or len(hidden) > 64):
+                self.is_cut = True
+                found = None
+            if found is None:
                 append(token)
                 index += 1
                 continue
@@ -406,6 +410,7 @@ class _Expansion:
                     argument = expanded[token.text]
                 self.size += len(argument)
                 if self.size > MAX_EXPANSION:
+                    self.is_cut = True
                     return result
                 result.extend(argument)
             else:
@@ -466,34 +471,3 @@ def in_body(offset: int) -> int:
     """What the start of a token says that a macro's body made: where it stands there. Its own
     inverse."""
     return -2 - offset
-
-
-def _evaluate(node: ast.Node, depth: int) -> Number:
-    """A preprocessor expression: names that are left are 0, unless the build decides them."""
-    if depth > ast.MAX_DEPTH:
-        return unknown("nested too deeply")
-    match node:
-        case ast.Literal():
-            from occlsp.source.literals import literal
-
-            value = literal(node.text)
-            return value if isinstance(value, Number) else unknown("no integer")
-        case ast.Name():
-            if node.text == _UNKNOWN:
-                return among((0, 1), None)
-            if node.text in DEPENDS_ON_BUILD:
-                return unknown("depends on the build")
-            return known(0)
-        case ast.Unary():
-            return unary(node.op, _evaluate(node.operand, depth + 1))
-        case ast.Binary():
-            left = _evaluate(node.left, depth + 1)
-            right = _evaluate(node.right, depth + 1)
-            return binary(node.op, left, right)
-        case ast.Ternary():
-            condition = _evaluate(node.condition, depth + 1)
-            if condition.value is None:
-                return unknown("depends on a condition")
-            return _evaluate(node.yes if condition.value else node.no, depth + 1)
-        case _:
-            return unknown("not a condition that is evaluated")

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from occlsp.source import types
 from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Collector, FunctionFacts, Item, Origin, follow
+from occlsp.source.dispatches import unfolded
 from occlsp.source.expansion import Use
 from occlsp.source.linear import Symbol, itself
 from occlsp.source.names import Binding
@@ -45,6 +46,8 @@ def function_facts(
         if item.in_macro is None and function is None:
             collector.outside(item)
     in_macros(collector, [item for item in items if item.in_macro is not None])
+    if function is not None and uses:
+        uses = unfolded(collector, uses, items, _body(origin, function))
     bodies = _in_body(items, uses)
     if function is None or not bodies:
         return collector.facts
@@ -80,7 +83,9 @@ def deciding_names(
     collector = Collector(origin, function)
     parameters = frozenset([p.name for p in function.parameters if p.name is not None])
     names: set[str] = set()
-    for chosen, items in _ways(collector, function, _in_body([*launches, *calls], uses)):
+    written: list[RawLaunch | RawCall] = [*launches, *calls]
+    uses = unfolded(collector, uses, written, _body(origin, function)) if uses else uses
+    for chosen, items in _ways(collector, function, _in_body(written, uses)):
         body = _body(origin, function, chosen)
         events = tuple(sorted({item.span.start - body.base for item in items}))
         asked = frozenset(collector.asked(items, body))

@@ -12,7 +12,7 @@ from occlsp.source.evaluate import Budget
 from occlsp.source.instances import Types
 from occlsp.source.launched import WORDS
 from occlsp.source.names import StaticScope
-from occlsp.source.numbers import unknown
+from occlsp.source.numbers import Number, unknown
 from occlsp.source.record import record
 from occlsp.source.values import (
     Abstract,
@@ -60,10 +60,32 @@ def join_states(left: State, right: State, *, guarded: bool) -> State:
     for name, a in left.variables.items():
         b = others.get(name)
         if a is not b:
-            variables[name] = join_values(a, b, f"{name} depends on the path")
+            variables[name] = _met(name, a, b, left, right)
     for name in others.keys() - variables.keys():
-        variables[name] = join_values(None, others[name], f"{name} depends on the path")
+        variables[name] = _met(name, None, others[name], left, right)
     return State(variables, {**right.types, **left.types}, reachable=True, guarded=guarded)
+
+
+def _met(name: str, a: Abstract | None, b: Abstract | None, left: State, right: State) -> Abstract:
+    """A variable where two paths meet. What is a field of an object that has no value yet on one
+    of them is what the other says: who launches with it comes from there."""
+    root = name.partition(".")[0]
+    if root != name:
+        if a is None and b is not None and _is_unset(root, left):
+            return b
+        if b is None and a is not None and _is_unset(root, right):
+            return a
+    return join_values(a, b, f"{name} depends on the path")
+
+
+def not_set(name: str) -> Number:
+    """The value of a variable that is declared without one."""
+    return unknown(f"{name} has no value yet")
+
+
+def _is_unset(name: str, state: State) -> bool:
+    value = state.variables.get(name)
+    return isinstance(value, Number) and value.values is None and value.why == not_set(name).why
 
 
 class Constant(NamedTuple):

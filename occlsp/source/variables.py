@@ -30,7 +30,7 @@ from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
 from occlsp.source.out_parameters import apply_function
 from occlsp.source.slicing import Slice
-from occlsp.source.state import Body, Constant, FlowScope, State
+from occlsp.source.state import Body, Constant, FlowScope, State, not_set
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
@@ -306,7 +306,7 @@ class Variables:
                     if "Config" in kind
                     else converted(_ZERO, kind, scope)
                 )
-            return unknown(f"{item.name} has no value yet")
+            return not_set(item.name)
         if kind.endswith(("Config_t", "cudaLaunchConfig")):
             return self.configuration(item, tokens, start)
         if item.form in ("(", "{") and len(split_arguments(tokens)) > 1:

@@ -104,3 +104,12 @@ def test_each_branch_sees_its_own_values() -> None:
     k<<<1, b>>>(0);
 """
     assert blocks(body) == [{64}, {256}, {128}, {32}, {32}]
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_"),
+    [("cudaLaunchConfig_t c;", {96}), ("cudaLaunchConfig_t c; prepare(&c);", None)],
+)
+def test_a_configuration_that_only_some_paths_build(declared: str, is_: set[int] | None) -> None:
+    body = "if (n) { c.gridDim = n; c.blockDim = 96; }\nif (n) cudaLaunchKernelEx(&c, k, nullptr);"
+    assert blocks(f"{declared}\n{body}") == [is_]
