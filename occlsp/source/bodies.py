@@ -102,6 +102,8 @@ class _Branches:
             _put(result, start, mark + "!" if position and complete else mark)
         if end < len(result):
             _put(result, end, END)
+            if len(open_branches) == 1:
+                _rotate(result, open_branches[0][0], end)
         else:
             result.append(END)
 
@@ -110,3 +112,20 @@ def _put(result: list[str], at: int, mark: str) -> None:
     for offset, char in enumerate(mark):
         if at + offset < len(result):
             result[at + offset] = char
+
+
+def _rotate(result: list[str], start: int, end: int) -> None:
+    """Takes `}` out of a branch in whose place the text behind it has one: what is compiled is the
+    same, and `} else if (…) {` is an `else` then."""
+    first, following = _next(result, start), _next(result, end)
+    if first < end and following < len(result) and result[first] == result[following] == "}":
+        for mark, brace in ((start, first), (end, following)):
+            result[mark], result[brace] = result[brace], result[mark]
+
+
+def _next(result: list[str], at: int) -> int:
+    """Where the next character behind one is that is no blank."""
+    at += 1
+    while at < len(result) and result[at].isspace():
+        at += 1
+    return at

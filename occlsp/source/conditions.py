@@ -25,6 +25,7 @@ _GUARD = re.compile(
     re.I,
 )
 
+PARTS = ("x", "y", "z")
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -62,7 +63,14 @@ def _compare(
             _compare_made(left, op, right, variables, scope)
         return
     key = place(left, scope)
-    if key is None or key not in variables:
+    if key is None:
+        return
+    holder, _, part = key.rpartition(".")
+    dim = variables.get(holder)
+    if isinstance(dim, Dim) and part in PARTS:
+        variables[holder] = _with_part(dim, PARTS.index(part), op, evaluate(right, scope))
+        return
+    if key not in variables:
         return
     variable = variables[key]
     bound = evaluate(right, scope)
@@ -72,6 +80,17 @@ def _compare(
     if narrowed is not None:
         variables[key] = narrowed
         _follow(variables, narrowed)
+
+
+def _with_part(dim: Dim, index: int, op: str, bound: Abstract) -> Dim:
+    """`block.x <= 1024` bounds a part of each of the triples, or leaves some of them."""
+    found = []
+    for triple in dim.alternatives:
+        if isinstance(bound, Number) and binary(op, triple[index], bound).value != 0:
+            parts = list(triple)
+            parts[index] = _narrowed(parts[index], op, bound) or parts[index]
+            found.append((parts[0], parts[1], parts[2]))
+    return changed(dim, alternatives=tuple(found)) if found else dim
 
 
 def _compare_made(

@@ -228,6 +228,8 @@ class Interpreter(Variables):
             end.reachable = end.reachable or (node.kind != "do" and entry.reachable)
         self.meet(ends, guarded)
         self.havoc(node.start, node.end)
+        if node.kind in ("while", "do") and not breaks:
+            self.assume(self.condition(*node.head), holds=False, guard=False)
         if left is not None:
             self.state.variables[left[0]] = left[1]
 

@@ -147,6 +147,15 @@ def _tokens(text: str) -> list[tuple[int, str]]:
     return found
 
 
+def _either(chain: Statement, last: Statement) -> If:
+    """Ifs that may not be compiled, and what else is done: any of them, as their conditions hold
+    where they are compiled alone."""
+    if not isinstance(chain, If):
+        raise Unreadable("an else behind an else")
+    otherwise = last if chain.no is None else _either(chain.no, last)
+    return If(chain.start, last.end, (chain.start, chain.start), chain.yes, otherwise)
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -281,7 +290,7 @@ class _Reader:
         between = self.text[self.position : self.offset] + self.text[self.offset + 1 : following]
         return word == "else" and not between.strip()
 
-    def alternative(self, depth: int) -> Choice:
+    def alternative(self, depth: int) -> Statement:
         """`#if` branches behind an if: each is its `else`, or none."""
         begin = self.offset
         branches: list[tuple[Statement, ...]] = []
@@ -299,10 +308,16 @@ class _Reader:
             if self.token not in (ELSE, END) or self.text[self.position : self.offset].strip():
                 raise Unreadable("a preprocessor branch splits a block")
         self.advance()
-        is_continued = self.token == "else" or (self.token == IF and self.is_alternative())
-        if is_continued and not self.text[self.position : self.offset].strip():
+        if self.token == "else" and not self.text[self.position : self.offset].strip():
+            self.advance()
+            last = self.statement(depth + 1)
+        elif self.token == IF and self.is_alternative():
+            last = self.alternative(depth)
+        else:
+            return Choice(begin, self.position, tuple(branches), has_else)
+        if len(branches) > 1 or not branches[0]:
             raise Unreadable("an else of which the if is not known")
-        return Choice(begin, self.position, tuple(branches), has_else)
+        return _either(branches[0][0], last)
 
     def do(self, begin: int, depth: int) -> Loop:
         self.advance()

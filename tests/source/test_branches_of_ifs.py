@@ -60,9 +60,29 @@ def test_each_branch_that_may_be_compiled_is_followed() -> None:
     assert blocks(body) == [{64}, {256}, {32, 64, 128, 256, 512}]
 
 
-def test_an_else_whose_if_is_not_certain_leaves_all_unknown() -> None:
+def test_an_else_may_be_of_the_if_that_is_compiled_or_of_the_one_before() -> None:
     body = CHAIN.replace("CONDITION", OPEN).replace("ELSE", "")
     body = body.replace("  else { b = 512; }\n", "").replace("#endif\n", "#endif\n  else b = 8;\n")
+    assert blocks(body) == [{64}, {256}, {64, 128, 256, 8}]
+
+
+def test_a_branch_may_close_the_block_before_it() -> None:
+    body = f"""
+  int b = 32;
+  if (n == 1) {{ b = 64;
+#if {OPEN}
+  }} else if (n == 3) {{ b = 256;
+    k<<<1, b>>>(0);
+#endif
+  }} else {{ b = 512; k<<<1, b>>>(0); }}
+  k<<<2, b>>>(0);
+"""
+    assert blocks(body) == [{256}, {512}, {64, 256, 512}]
+
+
+def test_an_else_whose_if_is_not_certain_leaves_all_unknown() -> None:
+    body = CHAIN.replace("CONDITION", OPEN).replace("ELSE", "")
+    body = body.replace("#endif\n", "#endif\n  else b = 8;\n")
     assert blocks(body) == [None, None, None]
 
 

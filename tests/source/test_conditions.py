@@ -79,6 +79,27 @@ class TestBounds:
         assert self.most("true", cut) == 256
         assert self.most("true", cut.replace("n < b.x", "n > b.x")) is None
 
+    def test_of_a_part_of_a_block(self) -> None:
+        cut = "dim3 b(n); if (b.x > 512) b.x = 512; k<<<1, b>>>();"
+        assert self.most("true", cut) == 512
+        assert self.most("true", "dim3 b(n); if (b.x <= 128) k<<<1, b>>>();") == 128
+        assert self.most("true", "dim3 b(n); if (b.y <= 128) k<<<1, b>>>();") is None
+        chosen = "dim3 b(m ? 64 : 256, 2); if (b.x > 128) k<<<1, b>>>();"
+        assert launch(chosen).block.values == ((256, 2, 1),)
+
+    def test_behind_a_loop_its_condition_does_not_hold(self) -> None:
+        for loop in (
+            "while (n > 512) n /= 2;",
+            "while (n > 512 || m) { n /= 2; }",
+            "do { n /= 2; } while (n > 512);",
+        ):
+            assert self.most("true", f"{loop} k<<<1, n>>>();") == 512, loop
+        for loop in (
+            "while (n > 512) { n /= 2; if (m) break; }",  # or it does
+            "while (n > 512 && m) n /= 2;",
+        ):
+            assert self.most("true", f"{loop} k<<<1, n>>>();") is None, loop
+
     def test_what_was_computed_before_is_bounded_with_it(self) -> None:
         assert self.most("n < 300", "k<<<1, t>>>();", "int n, int t") is None
         found = launch("int t = (n + 2) / 2; if (n < 300) k<<<1, t>>>();")
