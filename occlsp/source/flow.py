@@ -230,6 +230,7 @@ class Interpreter(Variables):
         self.havoc(node.start, node.end)
         if node.kind in ("while", "do") and not breaks:
             self.assume(self.condition(*node.head), holds=False, guard=False)
+            self.state.guarded = guarded  # it is come to in any case
         if left is not None:
             self.state.variables[left[0]] = left[1]
 

@@ -231,7 +231,7 @@ class Macros:
     def _variants(
         self, tokens: Sequence[Token], at: Place, asked: dict[str, Alternatives] | None = None
     ) -> list[list[Token]]:
-        """As `variants`; what expands to more than is read stays as it is written."""
+        """As `variants`; what would lose something of so much stays as it is written."""
         if not self.has_macro(tokens):
             return [list(tokens)]
         if asked is None:
@@ -302,7 +302,7 @@ class _Expansion:
         """Names that are no macros': most are, and come again and again."""
         self.size = 0
         self.is_cut = False
-        """Whether it is more than is read."""
+        """Whether anything that was given is lost, not only left as it was."""
 
     def expand(self, tokens: list[Token], hidden: frozenset[str]) -> list[Token]:
         result: list[Token] = []
@@ -317,10 +317,7 @@ class _Expansion:
                 self.size += len(result) - taken
                 taken = len(result)
                 found = self.definition(text)
-            if found is not None and (self.size > MAX_EXPANSION or len(hidden) > 64):
-                self.is_cut = True
-                found = None
-            if found is None:
+            if found is None or self.size > MAX_EXPANSION or len(hidden) > 64:
                 append(token)
                 index += 1
                 continue
