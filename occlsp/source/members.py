@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from occlsp.source import types
 from occlsp.source.instances import NOT_KNOWN, Part, closed
 from occlsp.source.lexer import Token, spelled, tokenize
-from occlsp.source.lookup import MAX_BASES, base_names
-from occlsp.source.view import parts
+from occlsp.source.lookup import MAX_BASES, base_names, scope_of
+from occlsp.source.numbers import Number
+from occlsp.source.view import parts, spelled_parts
 
 if TYPE_CHECKING:
     from occlsp.source.facts import TemplateParameter
     from occlsp.source.names import Binding, StaticScope
-    from occlsp.source.syntax import Constant
+    from occlsp.source.syntax import Constant, TypeAlias
     from occlsp.source.view import View
 
 Arguments = tuple[str, ...] | None
+MAX_NAME = 100
+"""Characters of a name with all its template arguments that is put into others."""
+Target = tuple[tuple[Token, ...], tuple[str, ...]]
 CARRIED = "__occlsp_carried"
 """The end of names that stand for what others mean in another scope."""
 
@@ -107,9 +112,96 @@ def own_arguments(scope: StaticScope, name: str) -> Arguments:
     return tuple([parameter.name or NOT_KNOWN for parameter in parameters])
 
 
-def with_arguments(text: str, parameters: Sequence[TemplateParameter], arguments: Arguments) -> str:
-    """A text of a class template with its parameters' arguments put in."""
+def meant_outside(scope: StaticScope, alias: TypeAlias, named: Sequence[Part]) -> str:
+    """What an alias that `named` names stands for outside of the scope that declares it: template
+    arguments put in, and what is declared beside it named as it is from anywhere."""
+    view, declared = scope.view, scope_of(alias)
+    of_class = view.class_templates.get(declared[-1], ())
+    target, beside = _beside(view, alias, declared)
     given: dict[str, list[Token]] = {}
+    arguments = declaring_arguments(scope, named[:-1], declared) if of_class else None
+    if beside:
+        around = _as_named(named[:-1], declared, arguments)
+        given |= {one: _from_anywhere(scope, around, one) for one in beside}
+    if of_class:
+        put_in(given, of_class, arguments)
+    if alias.template_parameters and named[-1][1]:
+        put_in(given, alias.template_parameters, named[-1][1])
+    return spelled(replaced(target, given))
+
+
+def with_arguments(alias: TypeAlias, arguments: Arguments) -> str:
+    """What an alias stands for in the scope that declares it."""
+    if not alias.template_parameters or not arguments:
+        return alias.target
+    given: dict[str, list[Token]] = {}
+    put_in(given, alias.template_parameters, arguments)
+    return spelled(replaced(tokenize(alias.target), given))
+
+
+def _beside(view: View, alias: TypeAlias, declared: Sequence[str]) -> Target:
+    """What an alias stands for, without names that only stand for others, and those in it that its
+    scope declares."""
+    key = (alias.target, alias.name, declared)
+    found = view.beside.get(key)
+    if found is None:
+        own = {alias.name, *(one.name for one in alias.template_parameters)}
+        renamed: dict[str, list[Token]] = {}
+        names: list[str] = []
+        for token in tokenize(alias.target):
+            if token.kind == "name" and token.text not in own:
+                name = _renamed(view, token.text, declared)
+                renamed[token.text] = [Token("name", name, -1)]
+                if any(scope_of(one) == declared for one in _declarations(view, name)):
+                    names.append(name)
+        tokens = tuple(replaced(tokenize(alias.target), renamed))
+        found = view.beside[key] = (tokens, tuple(dict.fromkeys(names)))
+    return found
+
+
+def _declarations(view: View, name: str) -> Iterator[TypeAlias | Constant]:
+    """The types and constants of a name."""
+    for table in (view.aliases, view.constants):
+        yield from (item for _, item in table(name))
+
+
+def _renamed(view: View, name: str, declared: Sequence[str]) -> str:
+    """What a name of a scope stands for there, where that is another name."""
+    for _ in range(MAX_BASES):
+        found = [one for _, one in view.aliases(name) if scope_of(one) == declared]
+        targets = {types.plain(one.target) for one in found}
+        if len(targets) != 1 or not (target := targets.pop()).isidentifier():
+            break
+        name = target
+    return name
+
+
+def _as_named(qualifiers: Sequence[Part], declared: Sequence[str], arguments: Arguments) -> str:
+    """A scope with the template arguments that are known of it."""
+    own: list[Part] = [(name, None) for name in declared]
+    for place in range(1, min(len(own), len(qualifiers)) + 1):
+        if qualifiers[-place][0] != declared[-place]:
+            break
+        own[-place] = qualifiers[-place]
+    if arguments is not None:
+        own[-1] = (declared[-1], arguments)
+    return spelled_parts(own)
+
+
+def _from_anywhere(scope: StaticScope, around: str, name: str) -> list[Token]:
+    """A name that a scope declares: a constant's value, or as it is named from anywhere. That can
+    grow to any length where such types are arguments of others: a long one is not known."""
+    text = f"{around}::{name}"
+    value = scope.constant(text, None) if scope.view.constants(name) else None
+    if isinstance(value, Number) and value.value is not None:
+        text = str(value.value)
+    return list(tokenize(text if len(text) < MAX_NAME else NOT_KNOWN))
+
+
+def put_in(
+    given: dict[str, list[Token]], parameters: Sequence[TemplateParameter], arguments: Arguments
+) -> None:
+    """Adds what stands for a template's parameters where these are its arguments."""
     for position, parameter in enumerate(parameters):
         argument: str | None = NOT_KNOWN
         if parameter.is_pack or arguments is None:
@@ -124,7 +216,6 @@ def with_arguments(text: str, parameters: Sequence[TemplateParameter], arguments
             if len(tokens) > 1 and not is_type:
                 tokens = [Token("op", "(", -1), *tokens, Token("op", ")", -1)]
             given[parameter.name] = tokens
-    return spelled(replaced(tokenize(text), given))
 
 
 def replaced(tokens: Sequence[Token], given: dict[str, list[Token]]) -> list[Token]:

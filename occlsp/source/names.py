@@ -17,8 +17,8 @@ from occlsp.source.macros import Place as At
 from occlsp.source.members import (
     arguments_of,
     carried,
-    declaring_arguments,
     is_of_base,
+    meant_outside,
     own_arguments,
     with_arguments,
 )
@@ -33,7 +33,7 @@ from occlsp.source.values import (
     join_values,
     to_number,
 )
-from occlsp.source.view import Callable_, View, only_return, parts, scope_names
+from occlsp.source.view import Callable_, View, only_return, parts, scope_names, spelled_parts
 
 Binding = Abstract | str | Types
 """A template parameter's argument: a value, or a type as text."""
@@ -290,22 +290,18 @@ class StaticScope:
         named_parts = parts(name)
         if not named_parts or "(" in name:
             return None
-        last, arguments = named_parts[-1]
+        last = named_parts[-1][0]
         found = meant(self, "aliases", last, named_parts[:-1])
-        targets = {item.target for _, item in found}
-        if len(targets) != 1:
+        if len({item.target for _, item in found}) != 1:
             return None
-        target = targets.pop()
-        if found[0][1].template_parameters and arguments:
-            target = with_arguments(target, found[0][1].template_parameters, arguments)
-        declared = scope_of(found[0][1])
-        of_class = self.view.class_templates.get(declared[-1], ()) if declared else ()
-        if of_class:
-            given = declaring_arguments(self, named_parts[:-1], declared)
-            is_itself = named_parts[:-1] in ((), ((declared[-1], None),))
-            if given is not None or not is_itself or declared[-1] not in self.scope:
-                target = with_arguments(target, of_class, given)
-        return target if types.plain(target) != name else None
+        target, qualifiers = found[0][1], named_parts[:-1]
+        declared = scope_of(target)
+        is_itself = not declared or qualifiers in ((), ((declared[-1], None),))
+        if is_itself and (not declared or declared[-1] in self.scope):
+            text = with_arguments(target, named_parts[-1][1])
+        else:
+            text = meant_outside(self, target, named_parts)
+        return text if types.plain(text) != name else None
 
     def inside(self, name: str, arguments: Sequence[str] | None) -> StaticScope:
         """The scope of a class's own text, given its template arguments as seen from here."""
@@ -466,14 +462,6 @@ def _any_of(values: Sequence[Abstract | None], why: str) -> Abstract | None:
     for value in values[1:]:
         result = join_values(result, value, why)
     return result
-
-
-def spelled_parts(qualified: Sequence[Part]) -> str:
-    """A qualified name as text."""
-    return "::".join(
-        name if arguments is None else f"{name}<{','.join(arguments)}>"
-        for name, arguments in qualified
-    )
 
 
 def _accepts(parameters: Sequence[Parameter], count: int) -> bool:

@@ -322,6 +322,8 @@ class View:
         """What functions return, by what they are called with."""
         self.meant: dict[object, list[tuple[str, Any]]] = {}
         """Declarations by the name, its qualifiers and the scope that it stands in."""
+        self.beside: dict[object, Any] = {}
+        """What aliases stand for, and name of their own scopes."""
         self.spelled: dict[str, list[tuple[bytes, list[str]]]] = {}
         """What macros and constants say, as fingerprints have it."""
         self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
@@ -474,6 +476,14 @@ def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
                 arguments, index = read
         found.append((token.text, arguments))
     return tuple(found)
+
+
+def spelled_parts(qualified: Sequence[tuple[str, tuple[str, ...] | None]]) -> str:
+    """A qualified name as text."""
+    return "::".join(
+        name if arguments is None else f"{name}<{','.join(arguments)}>"
+        for name, arguments in qualified
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -110,3 +110,42 @@ def test_a_type_that_is_local_to_another_function_is_another_one() -> None:
         void h() { using B = Sizes<64>; C<B> c; c.f(); }
     """
     assert block(of_class + users) == (32, 64)
+
+
+CONFIGURED = """
+template <class T, int K> struct Config {
+    static constexpr int kN = sizeof(T) * (K > 64 ? 128 : 64);
+    using Inner = Sizes<kN>;
+    using Renamed = Inner;
+    using Twice = Sizes<kN * 2>;
+    template <int N> using Times = Sizes<kN * N>;
+    using OfType = Pair<7, Inner::kN>;
+};
+struct Plain { enum { kN = 96 }; using Inner = Sizes<kN>; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "is_"),
+    [
+        ("Config<char, 128>::Inner::kN", 128),
+        ("Config<char, 32>::Renamed::kN", 64),
+        ("Config<short, 32>::Twice::kN", 256),
+        ("Config<short, 32>::Times<3>::kN", 384),
+        ("Config<char, 32>::OfType::kM", 64),
+        ("Plain::Inner::kN", 96),
+    ],
+)
+def test_a_type_is_named_by_what_its_own_class_declares(size: str, is_: int) -> None:
+    assert block(f"{OTHERS}{CONFIGURED}void f() {{ k<<<1, {size}>>>(0); }}") == (is_,)
+    # What is named alike where it is used is another thing.
+    body = f"constexpr int kN = 5, N = 6; using S = Sizes<kN>; k<<<1, {size}>>>(0);"
+    assert block(f"{OTHERS}{CONFIGURED}void f() {{ {body} }}") == (is_,)
+
+
+def test_a_type_that_another_class_makes_of_several_arguments() -> None:
+    run = "template <class T> void run() { using S = typename Config<T, 128>::Inner; LAUNCH }\n"
+    source = (
+        run.replace("LAUNCH", "k<<<1, S::kN>>>(0);") + "void f() { run<char>(); run<short>(); }"
+    )
+    assert block(OTHERS + CONFIGURED + source) == (128, 256)
