@@ -86,7 +86,10 @@ def may_change(callee: str, position: int, view: View, is_statement: bool) -> bo
     found = [item.function for one in view.indexes for item in one.functions.get(last, ())]
     if found:
         return _takes_reference(found, position)
-    return is_statement and not last[:1].isupper()
+    if not is_statement or last[:1].isupper():
+        return False
+    declared = view.variables.prototypes(last)
+    return not declared or any(any(one[position : position + 1]) for one in declared)
 
 
 def _takes_reference(functions: Sequence[Function], position: int) -> bool:

@@ -378,7 +378,7 @@ class Reuse:
                 self.memory.kernel_names[name] = answer
         for name, said in before.variables.items():
             if self._variables.says(name) != said:
-                changed.add(name)
+                changed.add(name.removesuffix("()"))
             else:
                 self.memory.variables[name] = said
         is_same = before.told is None or self._is_same_beside(before.told.beside)

@@ -12,13 +12,12 @@ import re
 from collections.abc import Callable, Iterator
 from weakref import ref
 
-from occlsp.source.brackets import split
 from occlsp.source.effects import changes
-from occlsp.source.expansion import arguments_end
 from occlsp.source.fragment import words
 from occlsp.source.kept import Kept
 from occlsp.source.known_calls import may_change
 from occlsp.source.lexer import tokenize
+from occlsp.source.prototypes import Prototypes, prototypes
 from occlsp.source.syntax import Constant, Expr, FileSyntax
 from occlsp.source.text import Span
 from occlsp.source.view import View
@@ -59,15 +58,24 @@ class Variables:
         self._is_program = is_program
         self._declared: dict[str, re.Match[bytes]] | None = None
         self._found: dict[str, Constant | None] = {}
+        self._prototypes: dict[str, Prototypes] = {}
 
     @property
     def answers(self) -> dict[str, Said]:
         """What was answered."""
-        return {name: _said(found) for name, found in self._found.items()}
+        found: dict[str, Said] = {name: _said(found) for name, found in self._found.items()}
+        return found | {f"{name}()": found for name, found in self._prototypes.items()}
 
     def says(self, name: str) -> Said:
-        """What the declaration of a variable says now."""
-        return _said(self(name))
+        """What the declaration of a variable says now, or with `()` those of a function."""
+        return self.prototypes(name[:-2]) if name.endswith("()") else _said(self(name))
+
+    def prototypes(self, name: str) -> Prototypes:
+        """The declarations of a function that the unit does not define."""
+        if name not in self._prototypes:
+            syntax = self._syntax()
+            self._prototypes[name] = prototypes(syntax, name) if syntax is not None else ()
+        return self._prototypes[name]
 
     def __call__(self, name: str) -> Constant | None:
         """The variable of this name, if nothing changes it."""
@@ -168,21 +176,8 @@ def _changes(syntax: FileSyntax, view: View, name: str) -> bool:
         if syntax.function_at(start) is None:
             continue
         for change in changes(tokenize(statement), {name}):
-            if change.callee is None or (
-                not _takes_value(syntax, change.callee, change.position)
-                and may_change(change.callee, change.position, view, change.is_statement)
+            if change.callee is None or may_change(
+                change.callee, change.position, view, change.is_statement
             ):
                 return True
-    return False
-
-
-def _takes_value(syntax: FileSyntax, callee: str, position: int) -> bool:
-    """Whether a function that the file declares takes its argument at a position by value."""
-    code = syntax.code
-    for start in words(code, callee.encode()):
-        end = arguments_end(code, start + len(callee))
-        if syntax.function_at(start) is None and end > start + len(callee):
-            opening = code.index(b"(", start) + 1
-            parts = split(code, opening, end - 1)
-            return position < len(parts) and b"&" not in code[slice(*parts[position])]
     return False

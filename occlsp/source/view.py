@@ -274,6 +274,9 @@ class Asking(Protocol):
     def says(self, name: str) -> tuple[object, ...] | None:
         """What its declaration says."""
 
+    def prototypes(self, name: str) -> tuple[tuple[bool, ...], ...]:
+        """Of a function's declarations, whether it may change what it is given."""
+
     @property
     def answers(self) -> dict[str, tuple[object, ...] | None]:
         """What was answered."""
@@ -290,6 +293,9 @@ class Nobody:
     def __call__(self, name: str) -> None: ...
 
     def says(self, name: str) -> None: ...
+
+    def prototypes(self, name: str) -> tuple[()]:
+        return ()
 
     def member(self, name: str) -> None: ...
 

@@ -1,0 +1,39 @@
+"""What functions that a unit only declares may change of what they are given.
+
+extern "C" void launch(dim3 grid, dim3 block, int* data, int& count);
+"""
+
+from __future__ import annotations
+
+import re
+
+from occlsp.source import types
+from occlsp.source.brackets import split
+from occlsp.source.expansion import arguments_end
+from occlsp.source.fragment import words
+from occlsp.source.parameters import parameter
+from occlsp.source.syntax import FileSyntax
+
+Prototypes = tuple[tuple[bool, ...], ...]
+"""Of each declaration of a function, whether it may change the argument for each parameter."""
+_BEFORE = re.compile(rb"(?:^|[;{}\n])\s*(?!return\b)[A-Za-z_][\w\s:<>,*&]*?[\s*&>]\Z")
+_BEHIND = re.compile(rb"\s*(?:noexcept\s*)?;")
+_LONGEST = 400
+"""Bytes of what stands in front of a declared name."""
+
+
+def prototypes(syntax: FileSyntax, name: str) -> Prototypes:
+    """The declarations of a function outside of any other; none where what is no declaration may
+    be one."""
+    code, found = syntax.code, []
+    for start in words(code, name.encode()):
+        end = arguments_end(code, start + len(name))
+        if end == start + len(name) or syntax.function_at(start) is not None:
+            continue
+        before = code[max(0, start - _LONGEST) : start]
+        if not _BEFORE.search(before) or not _BEHIND.match(code, end):
+            return ()
+        opening = code.index(b"(", start) + 1
+        parts = split(code, opening, end - 1)
+        found.append(tuple([types.is_reference(parameter(code, one)[0]) for one in parts]))
+    return tuple(found)
