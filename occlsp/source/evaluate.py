@@ -100,6 +100,9 @@ class Scope(Protocol):
     def type_text(self, text: str) -> str:
         """A type with aliases and template parameters resolved as far as they are known."""
 
+    def alternatives(self, name: str) -> Sequence[str]:
+        """The types that a name can stand for, where these are several."""
+
     def call(
         self, name: str, template_arguments: tuple[str, ...] | None, arguments: list[Abstract]
     ) -> Abstract | None:
@@ -472,12 +475,9 @@ def _index(node: ast.Index, scope: Scope, where: Where | None) -> Abstract:
 def _sizeof(node: ast.Sizeof, scope: Scope, where: Where | None) -> Abstract:
     if node.operator == "alignof":
         return unknown("alignof is not evaluated", ULONG)
-    from occlsp.source.sizes import size_of
+    from occlsp.source.sizes import size_in
 
-    result = size_of(node.text, scope)
-    if result is not None:
-        return known(result, ULONG)
-    return unknown(f"sizeof({node.text}) is not known", ULONG)
+    return size_in(node.text, scope)
 
 
 def _opaque(node: ast.Opaque, scope: Scope, where: Where | None) -> Abstract:

@@ -303,6 +303,14 @@ class StaticScope:
             text = meant_outside(self, target, named_parts)
         return text if types.plain(text) != name else None
 
+    def alternatives(self, name: str) -> list[str]:
+        """What branches of `#if` have an alias stand for, where nothing more decides that."""
+        found = meant(self.view, "aliases", name, (), self.scope) if name.isidentifier() else ()
+        of_templates = self.view.class_templates.keys()
+        if any(one.template_parameters or of_templates & {*scope_of(one)} for _, one in found):
+            return []
+        return [one.target for _, one in found]
+
     def inside(self, name: str, arguments: Sequence[str] | None) -> StaticScope:
         """The scope of a class's own text, given its template arguments as seen from here."""
         bound = self.bind(self.view.class_templates.get(name, ()), arguments)

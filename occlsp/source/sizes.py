@@ -3,50 +3,72 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from occlsp.source import types
 from occlsp.source.evaluate import Scope, evaluate
-from occlsp.source.numbers import Number
+from occlsp.source.numbers import ULONG, Number, among, unknown
 from occlsp.source.values import Dim, Real, to_number
 
+Sizes = tuple[int, ...]
 _ARRAY = re.compile(r"^(.*?)((?:\[[^\[\]]*\])+)$", re.S)
 _PART = re.compile(r"(\**)\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
 
 
+def size_in(text: str, scope: Scope) -> Number:
+    """What `sizeof` gives in an expression."""
+    found = sizes_of(text, scope)
+    return among(found, ULONG) if found else unknown(f"sizeof({text}) is not known", ULONG)
+
+
 def size_of(text: str, scope: Scope) -> int | None:
-    """Bytes of a type, of a local variable, or of an element of one."""
+    """Bytes of a type, of a local variable, or of an element of one; None where that is not known,
+    or not one number."""
+    found = sizes_of(text, scope)
+    return found[0] if len(found) == 1 else None
+
+
+def sizes_of(text: str, scope: Scope) -> Sizes:
+    """The same, each that it can be: branches of `#if` may have a type stand for others."""
     part = _PART.fullmatch(text)
     declared = scope.declared(part[2]) if part else None
     if part is None or declared is None:
-        return _size_of_type(text, scope)
+        return _of_type(text, scope)
     for _ in range(len(part[1]) + part[3].count("[")):
         array = _ARRAY.match(declared)
         if array is None and not declared.endswith("*"):
-            return None
+            return ()
         declared = array[1] + array[2].partition("]")[2] if array else declared[:-1]
-    found = _size_of_type(declared, scope)
-    return found if found is not None or part[1] or part[3] else _size_of_value(text, scope)
+    return _of_type(declared, scope) or (() if part[1] or part[3] else _of_value(text, scope))
 
 
-def _size_of_type(text: str, scope: Scope) -> int | None:
+def _of_type(text: str, scope: Scope) -> Sizes:
     array = _ARRAY.match(text)
     if array is None:
-        return types.size(scope.type_text(text))
+        resolved = scope.type_text(text)
+        size = types.size(resolved)
+        return (size,) if size is not None else _of_each(scope.alternatives(resolved), scope)
     count = 1
     for length in re.findall(r"\[([^\[\]]*)\]", array[2]):
         values = [to_number(evaluate(n, scope)).value for n in scope.nodes(length)]
         if len(values) != 1 or values[0] is None:
-            return None
+            return ()
         count *= values[0]
-    element = _size_of_type(array[1].strip(), scope)
-    return None if element is None else element * count
+    return tuple([size * count for size in _of_type(array[1].strip(), scope)])
 
 
-def _size_of_value(name: str, scope: Scope) -> int | None:
+def _of_each(texts: Sequence[str], scope: Scope) -> Sizes:
+    """Of a type that is one of several; none where one is not known."""
+    found = [types.size(scope.type_text(text)) for text in texts]
+    known = {size for size in found if size is not None}
+    return tuple(sorted(known)) if None not in found else ()
+
+
+def _of_value(name: str, scope: Scope) -> Sizes:
     """Bytes of a variable whose type is `auto`."""
     value = scope.variable(name)
     if isinstance(value, Number) and value.type is not None:
-        return max(value.type.bits // 8, 1)
+        return (max(value.type.bits // 8, 1),)
     if isinstance(value, Real):
-        return value.bits // 8
-    return 12 if isinstance(value, Dim) else None
+        return (value.bits // 8,)
+    return (12,) if isinstance(value, Dim) else ()

@@ -48,3 +48,33 @@ def test_known(statements: str) -> None:
 @pytest.mark.parametrize("statements", UNKNOWN)
 def test_unknown(statements: str) -> None:
     assert threads(statements, UNKNOWN[statements]) is None
+
+
+ALIASES = """
+#if defined(HALF)
+typedef half real;
+#elif defined(SMALL)
+typedef REAL real;
+#else
+using real = float;
+#endif
+template <class T> struct Packed { static constexpr int kN = 128 / sizeof(T); };
+__global__ void k() {}
+void f() { k<<<1, Packed<real>::kN + sizeof(real)>>>(); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("small", "expected"),
+    [
+        # One alternative's element and another's size together, too: which is it is not followed.
+        ("short", [34, 36, 66, 68]),
+        ("char", [33, 34, 36, 65, 66, 68, 129, 130, 132]),
+        ("Unknown", None),
+    ],
+)
+def test_a_type_that_is_another_one_in_each_branch(small: str, expected: list[int] | None) -> None:
+    workspace = Workspace(reader=None)
+    workspace.update("/a.cu", ALIASES.replace("REAL", small).encode())
+    values = workspace.facts("/a.cu").launches[0].block.values
+    assert (None if values is None else [x for x, _, _ in values]) == expected
