@@ -1,7 +1,9 @@
-"""Calls that uses of macros make outside of any function, in the files that see what they call.
+"""Calls that uses of macros make, in the files that see what they call.
 
 #define REGISTER(T, N) void run_##T##_##N(T* p) { run<T, N>(p); }    // in a header
 REGISTER(float, 128)                                                 // in a unit
+
+In a function only literals say what is called: names may be its own.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from occlsp.source.lexer import Token, split_arguments, tokenize
 from occlsp.source.macros import Place as At
 from occlsp.source.members import replaced
 from occlsp.source.names import Binding, StaticScope
+from occlsp.source.overloads import not_known
 from occlsp.source.sites import Call, read_site
 from occlsp.source.syntax import Define, Function
+from occlsp.source.type_syntax import BUILTIN_WORDS
 
 if TYPE_CHECKING:
     from occlsp.source.callers import Callers
@@ -68,10 +72,15 @@ def _calls_in(file: Origin, macro: str, function: Function) -> Iterator[Call | N
         if written is None or given is None:
             yield None
             return
+        is_inside = _is_inside(file, use)
         scope = StaticScope(file.view, At(file.path, use.span.start))
         bound: list[Binding] = []
-        for tokens in written:
-            text = " ".join(token.text for token in replaced(tokens, given))
+        for position, tokens in enumerate(written):
+            put_in = replaced(tokens, given)
+            if is_inside and any(_may_be_local(token) for token in put_in):
+                bound.append(not_known(function.template_parameters, position))
+                continue
+            text = " ".join(token.text for token in put_in)
             if text not in known:
                 known[text] = binding(text, scope, ())
             bound.append(known[text])
@@ -90,14 +99,22 @@ def _template(define: Define, function: Function) -> list[Sequence[Token]] | Non
 
 
 def _arguments(file: Origin, use: Use, define: Define) -> dict[str, list[Token]] | None:
-    """What a use gives for a macro's parameters; None in a function, whose locals it may name."""
-    index = file.syntax.function_at(use.span.start)
-    if index is not None and use.span.start > file.syntax.functions[index].body.start:
-        return None
+    """What a use gives for a macro's parameters; None where it does not for all."""
     text = file.syntax.code[use.span.end : use.end].decode("latin-1").strip()
     arguments = split_arguments(tokenize(text[1:-1]))
     parameters = define.parameters or ()
     return dict(zip(parameters, arguments, strict=True)) if _fits(parameters, arguments) else None
+
+
+def _is_inside(file: Origin, use: Use) -> bool:
+    """Whether a use stands in the body of a function."""
+    index = file.syntax.function_at(use.span.start)
+    return index is not None and use.span.start > file.syntax.functions[index].body.start
+
+
+def _may_be_local(token: Token) -> bool:
+    """Whether a token may be the name of what a function declares."""
+    return token.kind == "name" and token.text not in BUILTIN_WORDS
 
 
 def _fits(parameters: Sequence[str], arguments: Sequence[object]) -> bool:

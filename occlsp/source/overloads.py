@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 
 from occlsp.source.facts import TemplateParameter
@@ -55,7 +56,8 @@ def for_any(calls: list[Call], shared: int | None, function: Function) -> list[C
     are alike: what they give for the others is not known."""
     if shared is None:
         return calls
-    others = [_not_known(parameter) for parameter in function.template_parameters[shared:]]
+    parameters = function.template_parameters
+    others = [not_known(parameters, place) for place in range(shared, len(parameters))]
     return [
         Call(
             (*call.template[:shared], *others) if len(call.template) > shared else call.template,
@@ -65,6 +67,8 @@ def for_any(calls: list[Call], shared: int | None, function: Function) -> list[C
     ]
 
 
-def _not_known(parameter: TemplateParameter) -> Binding:
+def not_known(parameters: Sequence[TemplateParameter], place: int) -> Binding:
+    """What stands for an argument of which nothing is known."""
+    parameter = parameters[min(place, len(parameters) - 1)]
     is_type = parameter.kind in ("typename", "class", "template")
     return NOT_KNOWN if is_type else unknown(f"template parameter {parameter.name}")

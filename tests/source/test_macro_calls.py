@@ -42,6 +42,19 @@ def test_a_use_in_a_function_may_name_what_is_local_there() -> None:
     assert blocks(macro, one="void f() { const int n = 4; RUN(n); }\nREGISTER(int, 4, 1)") is None
 
 
+def test_literals_say_the_same_in_a_function() -> None:
+    chosen = (
+        HEADER
+        + """
+#define CASE(N) else if (n == N) run<T, 1, N>(p);
+template <class T> void choose(int n, T* p) { if (n == 0) {} CASE(2) CASE(8) }
+"""
+    )
+    assert blocks(chosen) == [64, 256]
+    assert blocks(chosen.replace("CASE(8)", "CASE(4 * 4)")) == [64, 512]
+    assert blocks(chosen.replace("CASE(8)", "constexpr int M = 8; CASE(M)")) is None
+
+
 def test_a_macro_that_calls_it_in_another_way_is_not_understood() -> None:
     macro = HEADER + "#define TWICE(N) void f##N() { run<int, N, 1>(0); run<int, N, 2>(0); }\n"
     assert blocks(macro, one="TWICE(2)\nREGISTER(int, 4, 1)") is None
