@@ -22,6 +22,7 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
+from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_values
 from occlsp.source.sites import Call, Site
 from occlsp.source.slicing import plan
@@ -168,4 +169,4 @@ def as_asked(call: Call, site: Site, decides: Sequence[bool] | None) -> Call:
     if call.arguments is None or all(asked):
         return call
     values = zip(call.arguments, asked, strict=True)
-    return Call(call.template, tuple([value if is_ else NOT_ASKED for value, is_ in values]))
+    return changed(call, arguments=tuple([one if is_ else NOT_ASKED for one, is_ in values]))

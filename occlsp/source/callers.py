@@ -172,8 +172,11 @@ class Callers:
             found = found + here
         if sees_uses(origin, function):
             made = calls_by_macros(self, origin, function)
-            return None if made is None or len(found) + len(made) > MAX_CALLS else found + made
-        return found
+            if made is None or len(found) + len(made) > MAX_CALLS:
+                return None
+            found = found + made
+        # What nobody instantiates calls nothing, but it may say what is meant to be called.
+        return [call for call in found if not call.is_idle] or found
 
     def others(self, origin: Origin, function: Function) -> Sequence[Elsewhere] | None:
         """The other files that may call a function; None where these are not all in view."""
@@ -313,12 +316,12 @@ class Callers:
                     is_named = syntax.code.startswith(function.name.encode(), one.start)
                     call = calls[one.start]
                     if one.is_pack:
-                        call = Call(call.template, None)
+                        call = changed(call, arguments=None)
                     found.append(as_asked(call, one, decides) if is_named else call)
                 elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
         if is_recursive:
-            found = [Call(one.template, None) for one in found]
+            found = [changed(one, arguments=None) for one in found]
         return for_any(found, begin_alike, function)
 
     def sites(self, origin: Origin, name: str) -> list[tuple[int, Site | None]]:
@@ -395,6 +398,7 @@ class Callers:
         for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
             if (
                 kept.given == self.of_callers(origin, function, kept.names, given)
+                and kept.is_idle == self.is_idle(origin, index, kept.names)
                 and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
                 and all(
                     _is_asked(self.asked_for(origin, name, told), asked)
@@ -430,7 +434,17 @@ class Callers:
         if self.reuse is not None and self.reuse.path == origin.path:
             words = self.reuse.words(function, head, names | wanted)
         of_callers = self.of_callers(origin, function, names, given)
-        return KeptCalls(head, words, wanted, decides, of_callers, names, calls)
+        is_idle = self.is_idle(origin, index, names)
+        if is_idle and calls is not None:
+            calls = {start: changed(call, is_idle=True) for start, call in calls.items()}
+        return KeptCalls(head, words, wanted, decides, of_callers, names, calls, is_idle)
+
+    def is_idle(self, origin: Origin, index: int, names: AbstractSet[str]) -> bool:
+        """Whether a function, whose callers were asked for what they give some names, is a template
+        of which no instance is in view."""
+        function = origin.syntax.functions[index]
+        is_asked = function.is_template and depends_on_callers(origin, function, names)
+        return is_asked and (origin.path, index) in self.uncalled
 
     def asked_of(self, path: str) -> Asked:
         """What of a file's text says something of its functions besides what is kept of each."""

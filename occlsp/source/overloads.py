@@ -9,6 +9,7 @@ from occlsp.source.facts import TemplateParameter
 from occlsp.source.instances import NOT_KNOWN
 from occlsp.source.names import Binding
 from occlsp.source.numbers import unknown
+from occlsp.source.record import changed
 from occlsp.source.sites import Call, Site
 from occlsp.source.syntax import Function
 
@@ -58,12 +59,13 @@ def for_any(calls: list[Call], shared: int | None, function: Function) -> list[C
         return calls
     parameters = function.template_parameters
     others = [not_known(parameters, place) for place in range(shared, len(parameters))]
-    return [
-        Call(
-            (*call.template[:shared], *others) if len(call.template) > shared else call.template,
-            None,
-        )
+    many = [
+        (*call.template[:shared], *others) if len(call.template) > shared else call.template
         for call in calls
+    ]
+    return [
+        changed(call, template=template, arguments=None)
+        for call, template in zip(calls, many, strict=True)
     ]
 
 

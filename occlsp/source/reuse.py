@@ -135,6 +135,8 @@ class KeptCalls:
     names: AbstractSet[str]
     """The names in its body that decide them."""
     calls: dict[int, Call] | None
+    is_idle: bool = False
+    """Whether nobody in view instantiates it."""
 
     def moved(self, move: Move) -> KeptCalls:
         calls = None

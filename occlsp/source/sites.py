@@ -28,13 +28,16 @@ class Call:
 
     template: tuple[Binding, ...]
     arguments: tuple[Abstract, ...] | None
+    is_idle: bool = False
+    """Whether it is in a template of which no instance is in view."""
 
     def moved(self, move: Move) -> Call:
         """The call as it is after an edit."""
         template = tuple([move.binding(one) for one in self.template])
         if self.arguments is None:
-            return Call(template, None)
-        return Call(template, tuple([move.abstract(one) for one in self.arguments]))
+            return Call(template, None, self.is_idle)
+        values = tuple([move.abstract(one) for one in self.arguments])
+        return Call(template, values, self.is_idle)
 
 
 @record(frozen=True, slots=True)
