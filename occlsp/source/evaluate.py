@@ -100,8 +100,8 @@ class Scope(Protocol):
     def type_text(self, text: str) -> str:
         """A type with aliases and template parameters resolved as far as they are known."""
 
-    def alternatives(self, name: str) -> Sequence[str]:
-        """The types that a name can stand for, where these are several."""
+    def alternatives(self, name: str) -> tuple[str, Sequence[str]]:
+        """The types that a name can stand for, and what stands for which of them it is."""
 
     def call(
         self, name: str, template_arguments: tuple[str, ...] | None, arguments: list[Abstract]

@@ -303,13 +303,17 @@ class StaticScope:
             text = meant_outside(self, target, named_parts)
         return text if types.plain(text) != name else None
 
-    def alternatives(self, name: str) -> list[str]:
-        """What branches of `#if` have an alias stand for, where nothing more decides that."""
+    def alternatives(self, name: str) -> tuple[str, list[str]]:
+        """What branches of `#if` have an alias stand for, where nothing more decides that, and what
+        stands for which branch it is."""
         found = meant(self.view, "aliases", name, (), self.scope) if name.isidentifier() else ()
         of_templates = self.view.class_templates.keys()
-        if any(one.template_parameters or of_templates & {*scope_of(one)} for _, one in found):
-            return []
-        return [one.target for _, one in found]
+        of_several = [
+            one.template_parameters or of_templates & {*scope_of(one)} for _, one in found
+        ]
+        if not found or any(of_several):
+            return "", []
+        return repr([(path, one.span) for path, one in found]), [one.target for _, one in found]
 
     def inside(self, name: str, arguments: Sequence[str] | None) -> StaticScope:
         """The scope of a class's own text, given its template arguments as seen from here."""

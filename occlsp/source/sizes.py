@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from occlsp.source import types
 from occlsp.source.evaluate import Scope, evaluate
 from occlsp.source.numbers import ULONG, Number, among, unknown
+from occlsp.source.together import in_rows
 from occlsp.source.values import Dim, Real, to_number
 
 Sizes = tuple[int, ...]
@@ -18,7 +19,14 @@ _PART = re.compile(r"(\**)\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
 def size_in(text: str, scope: Scope) -> Number:
     """What `sizeof` gives in an expression."""
     found = sizes_of(text, scope)
-    return among(found, ULONG) if found else unknown(f"sizeof({text}) is not known", ULONG)
+    if not found:
+        return unknown(f"sizeof({text}) is not known", ULONG)
+    branches, _ = scope.alternatives(scope.type_text(text))
+    if not branches:
+        return among(found, ULONG)
+    # All that is made of such sizes is made of one and the same branch's.
+    rows = in_rows(branches, ("sizeof",), [(size,) for size in found])
+    return among(found, ULONG, together=rows.get("sizeof"))
 
 
 def size_of(text: str, scope: Scope) -> int | None:
@@ -47,7 +55,7 @@ def _of_type(text: str, scope: Scope) -> Sizes:
     if array is None:
         resolved = scope.type_text(text)
         size = types.size(resolved)
-        return (size,) if size is not None else _of_each(scope.alternatives(resolved), scope)
+        return (size,) if size is not None else _of_each(scope.alternatives(resolved)[1], scope)
     count = 1
     for length in re.findall(r"\[([^\[\]]*)\]", array[2]):
         values = [to_number(evaluate(n, scope)).value for n in scope.nodes(length)]
@@ -60,8 +68,8 @@ def _of_type(text: str, scope: Scope) -> Sizes:
 def _of_each(texts: Sequence[str], scope: Scope) -> Sizes:
     """Of a type that is one of several; none where one is not known."""
     found = [types.size(scope.type_text(text)) for text in texts]
-    known = {size for size in found if size is not None}
-    return tuple(sorted(known)) if None not in found else ()
+    known = tuple([size for size in found if size is not None])
+    return known if len(known) == len(found) else ()
 
 
 def _of_value(name: str, scope: Scope) -> Sizes:
