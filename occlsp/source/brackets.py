@@ -16,7 +16,9 @@ _NESTING = re.compile(rb"[<(\[{]")
 _SPLIT = re.compile(rb"->|<<|[<>]=|[,<>()\[\]{}]")
 _WORD_END = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
 _AFTER_TEMPLATE = re.compile(rb"\s*(?:[(:,){>\]*&}]|\Z|\.\.\.)")
+_AFTER_TYPE = re.compile(rb"\s*(?:[(:,){>\]*&}\w]|\Z|\.\.\.)")
 _NOT_IN_TEMPLATE = re.compile(rb"&&|\|\|")
+_NOT_IN_TYPE = re.compile(rb"&&|\|\||(?<![=!<>])=(?!=)")
 _LONGEST_TEMPLATE = 4096
 """Bytes between `<` and `>`: what is further apart are comparisons, and nesting stays linear."""
 _CLOSERS = {0x29: 0x28, 0x5D: 0x5B, 0x7D: 0x7B}
@@ -91,21 +93,22 @@ def match_angle(code: bytes, opening: int, end: int) -> int | None:
     return None
 
 
-def split(code: bytes, start: int, end: int) -> list[Span]:
+def split(code: bytes, start: int, end: int, *, declares: bool = False) -> list[Span]:
     """The parts of `code[start:end]` between commas outside of brackets and template angles.
 
-    Parts are stripped; nothing but blanks has no parts.
+    Parts are stripped; nothing but blanks has no parts. A list that `declares` parameters has names
+    behind types: `Pair<A, B> pair`, which in another is no template.
     """
     if skip_blanks(code, start, end) == end:
         return []
-    return [strip(code, *part) for part in split_at_commas(code, start, end)]
+    return [strip(code, *part) for part in split_at_commas(code, start, end, declares=declares)]
 
 
-def split_at_commas(code: bytes, start: int, end: int) -> list[Span]:
+def split_at_commas(code: bytes, start: int, end: int, *, declares: bool = False) -> list[Span]:
     """As `split`, with the blanks around each part: literals are blanks in code."""
     if code.find(b",", start, end) < 0:
         return [span_of((start, end))]
-    edges = [start - 1, *_top_level_commas(code, start, end), end]
+    edges = [start - 1, *_top_level_commas(code, start, end, declares=declares), end]
     return [span_of((left + 1, right)) for left, right in pairwise(edges)]
 
 
@@ -124,7 +127,7 @@ def strip(code: bytes, start: int, end: int) -> Span:
     return span_of((left, left + len(stripped.rstrip())))
 
 
-def _top_level_commas(code: bytes, start: int, end: int) -> list[int]:
+def _top_level_commas(code: bytes, start: int, end: int, *, declares: bool) -> list[int]:
     if _NESTING.search(code, start, end) is None:
         return [match.start() for match in _COMMA.finditer(code, start, end)]
     # One stack for brackets and angles. An angle counts only once it is closed, so a comma
@@ -146,7 +149,7 @@ def _top_level_commas(code: bytes, start: int, end: int) -> list[int]:
             if stack and code[stack[-1][0]] == 0x3C:
                 entry = stack.pop()
                 if offset - entry[0] < _LONGEST_TEMPLATE and _is_template(
-                    code, entry[0], offset, end
+                    code, entry[0], offset, end, declares=declares
                 ):
                     entry[1] = 1
         elif token in b"([{":
@@ -165,7 +168,9 @@ def _top_level_commas(code: bytes, start: int, end: int) -> list[int]:
     return [offset for offset, index in commas if index < 0 or not enclosed[index]]
 
 
-def _is_template(code: bytes, opening: int, closing: int, end: int) -> bool:
+def _is_template(code: bytes, opening: int, closing: int, end: int, *, declares: bool) -> bool:
+    if declares and _NOT_IN_TYPE.search(code, opening, closing) is None:
+        return _AFTER_TYPE.match(code, closing + 1, end) is not None
     if closing + 1 < end and _AFTER_TEMPLATE.match(code, closing + 1, end) is None:
         return False
     return _NOT_IN_TEMPLATE.search(code, opening, closing) is None

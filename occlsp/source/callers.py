@@ -25,6 +25,7 @@ from occlsp.source.deciding import (
     Names,
     asked_arguments,
     called_in,
+    is_asked,
 )
 from occlsp.source.given import given_by
 from occlsp.source.includes import UNITS
@@ -34,6 +35,7 @@ from occlsp.source.macros import Place as At
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
+from occlsp.source.naming import Naming, naming_of
 from occlsp.source.overloads import arity_of, for_any, hands_on, overlaps, shared_parameters
 from occlsp.source.passing import callables
 from occlsp.source.record import changed
@@ -52,7 +54,7 @@ from occlsp.source.view import kernel_bindings, scope_names
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
 MAX_CALLS = 256
-MAX_SEEING = 10
+MAX_SEEING, MAX_SEEING_TEMPLATE = 10, 3
 """Files that call a class template's function, of many that call one of this name."""
 
 Decides = tuple[bool, ...] | None
@@ -161,12 +163,12 @@ class Callers:
         others = self.others(origin, function)
         if others is None:
             return None
-        decides = self.decides(origin, function.name)
-        found = self.calls_in(origin, function, decides)
+        decides, naming = self.decides(origin, function.name), naming_of(origin, function)
+        found = self.calls_in(origin, function, decides, naming)
         if found is None or len(found) > MAX_CALLS:
             return None
         for other in others:
-            here = self.calls_elsewhere(other, function, origin.path, decides)
+            here = self.calls_elsewhere(other, function, origin.path, decides, naming)
             if here is None or len(found) + len(here) > MAX_CALLS:
                 return None
             found = found + here
@@ -186,7 +188,7 @@ class Callers:
             says_nothing = decides is not None and not any(decides)
             return None if says_nothing else self.beyond(self.beside(origin.path, function.name))
         # Members of other classes are called the same: files that do not see this one call those.
-        most = 0 if function.is_template else MAX_SEEING
+        most = MAX_SEEING_TEMPLATE if function.is_template else MAX_SEEING
         calling = () if is_unit else self.elsewhere(function.name, origin.path, most)
         return calling and self.beyond([one for one in calling if one.path != origin.path])
 
@@ -226,11 +228,11 @@ class Callers:
         return "main" in self.names(origin).functions
 
     def calls_elsewhere(
-        self, other: Elsewhere, function: Function, path: str, decides: Decides
+        self, other: Elsewhere, function: Function, path: str, decides: Decides, naming: Naming
     ) -> list[Call] | None:
         """The calls in another file: kept from one edit to the next where it stands alone."""
         reuse = self.reuse if other.path.endswith(UNITS) else None
-        asked = (other.path, function.name, arity_of(function), decides, len(self.active))
+        asked = (other.path, function.name, arity_of(function), naming, decides, len(self.active))
         known = reuse.calls_elsewhere(asked, other.key) if reuse is not None else False
         if reuse is not None and known is not False:
             reuse.memory.elsewhere[asked] = (other.key, known)
@@ -241,18 +243,23 @@ class Callers:
         found: list[Call] | None = []
         is_own = function.name in self.names(origin).functions
         if not is_own or origin.view.index_of(path) is not None:
-            found = self.calls_in(origin, function, decides)
+            found = self.calls_in(origin, function, decides, naming)
         if reuse is not None:
             reuse.memory.elsewhere[asked] = (other.key, found)
         return found
 
-    def calls_in(self, origin: Origin, function: Function, decides: Decides) -> list[Call] | None:
+    def calls_in(
+        self, origin: Origin, function: Function, decides: Decides, naming: Naming
+    ) -> list[Call] | None:
         """The calls in one file."""
         syntax, names = origin.syntax, self.names(origin)
         self.asked.add(function.name)
         is_own = function in names.functions.get(function.name, ())
         if function.name in names.in_macros and not (is_own and sees_uses(origin, function)):
             return None
+        named = naming.places(syntax, function.name, self.sites(origin, function.name))
+        if not named:
+            return []
         arity = arity_of(function)
         kernels = {kernel.body for kernel in syntax.kernels if kernel.name == function.name}
         rivals = [
@@ -260,7 +267,7 @@ class Callers:
             for f in names.functions.get(function.name, ())
             if f != function and (function.body in kernels or f.body not in kernels)
         ]
-        has_packs = any(site.is_pack for _, site in self.sites(origin, function.name) if site)
+        has_packs = any(site.is_pack for _, site in named if site)
         shared = [
             shared_parameters(other, function)
             for other in rivals
@@ -274,7 +281,7 @@ class Callers:
         sites: dict[int, list[Site]] = {}
         found: list[Call] = []
         is_recursive = False
-        for start, site in self.sites(origin, function.name):
+        for start, site in named:
             if kernels and is_launched(syntax.code, start + len(function.name)):
                 if function.body not in kernels:
                     continue  # a kernel of the same name
@@ -401,7 +408,7 @@ class Callers:
                 and kept.is_idle == self.is_idle(origin, index, kept.names)
                 and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
                 and all(
-                    _is_asked(self.asked_for(origin, name, told), asked)
+                    is_asked(self.asked_for(origin, name, told), asked)
                     for name, asked in kept.decides.items()
                 )
             ):
@@ -488,12 +495,3 @@ def _is_of_template(origin: Origin, function: Function) -> bool:
     """Whether a function is a member of a class template."""
     scope = scope_names(function.qualified_name)[:-1]
     return bool(scope) and scope[-1] in origin.view.class_templates
-
-
-def _is_asked(decides: tuple[bool, ...] | None, asked: tuple[bool, ...] | None) -> bool:
-    """Whether all of what decides a launch now was asked for."""
-    if asked is None:
-        return True
-    return decides is not None and all(
-        was or not now for now, was in zip(decides, asked, strict=False)
-    )

@@ -200,3 +200,12 @@ def body_text(origin: Origin, function: Function) -> str:
     base = function.body.start + 1
     raw = between_braces(origin.syntax.masked, function.body)
     return readable(raw, origin.path, base, origin.view.macros)
+
+
+def is_asked(decides: tuple[bool, ...] | None, asked: tuple[bool, ...] | None) -> bool:
+    """Whether all of what decides a launch now was asked for."""
+    if asked is None:
+        return True
+    return decides is not None and all(
+        was or not now for now, was in zip(decides, asked, strict=False)
+    )

@@ -34,6 +34,14 @@ Part = tuple[str, tuple[str, ...] | None]
 Scope = TypeVar("Scope", bound="StaticScope")
 
 
+def spelled_parts(qualified: Sequence[Part]) -> str:
+    """A qualified name as text."""
+    return "::".join(
+        name if arguments is None else f"{name}<{','.join(arguments)}>"
+        for name, arguments in qualified
+    )
+
+
 @record(frozen=True, slots=True)
 class Types:
     """A type that is one of several: each as text."""

@@ -150,7 +150,7 @@ def _is_named_by_alias(head: Head, declarator: Candidate, token: int) -> bool:
 
 def parameter_types(code: bytes, arguments: Span) -> tuple[str, ...]:
     """The types of a parameter list; `(void)` has none."""
-    types = tuple(parameter(code, part)[0] for part in split(code, *arguments))
+    types = tuple(parameter(code, part)[0] for part in split(code, *arguments, declares=True))
     return () if types == ("void",) else types
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from occlsp.source import types
-from occlsp.source.instances import NOT_KNOWN, Part, closed
+from occlsp.source.instances import NOT_KNOWN, Part, closed, spelled_parts
 from occlsp.source.lexer import Token, spelled, tokenize
 from occlsp.source.lookup import MAX_BASES, base_names, scope_of
 from occlsp.source.numbers import Number
-from occlsp.source.view import parts, spelled_parts
+from occlsp.source.view import parts
 
 if TYPE_CHECKING:
     from occlsp.source.facts import TemplateParameter

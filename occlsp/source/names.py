@@ -10,7 +10,7 @@ from occlsp.source import types
 from occlsp.source.conversion import converted, evaluate_text, named, undefined
 from occlsp.source.evaluate import Budget, evaluate
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.instances import Part, Types, are_many, instances, whatever
+from occlsp.source.instances import Part, Types, are_many, instances, spelled_parts, whatever
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.lookup import base_names, meant, scope_of
 from occlsp.source.macros import Place as At
@@ -33,7 +33,7 @@ from occlsp.source.values import (
     join_values,
     to_number,
 )
-from occlsp.source.view import Callable_, View, only_return, parts, scope_names, spelled_parts
+from occlsp.source.view import Callable_, View, only_return, parts, scope_names
 
 Binding = Abstract | str | Types
 """A template parameter's argument: a value, or a type as text."""
@@ -306,7 +306,7 @@ class StaticScope:
     def alternatives(self, name: str) -> tuple[str, list[str]]:
         """What branches of `#if` have an alias stand for, where nothing more decides that, and what
         stands for which branch it is."""
-        found = meant(self.view, "aliases", name, (), self.scope) if name.isidentifier() else ()
+        found = meant(self, "aliases", name, ()) if name.isidentifier() else ()
         of_templates = self.view.class_templates.keys()
         of_several = [
             one.template_parameters or of_templates & {*scope_of(one)} for _, one in found
@@ -381,7 +381,7 @@ class StaticScope:
         last = qualified[-1][0]
         found = meant(self, "functions", last, qualified[:-1])
         found = [item for item in found if _accepts(item[1].function.parameters, len(arguments))]
-        if not found:
+        if not found or any(_takes_templates(item[1].function.parameters) for item in found):
             return None
         if len(found) > MAX_CANDIDATES:
             return unknown(f"{last} has many overloads")
@@ -474,6 +474,11 @@ def _any_of(values: Sequence[Abstract | None], why: str) -> Abstract | None:
     for value in values[1:]:
         result = join_values(result, value, why)
     return result
+
+
+def _takes_templates(parameters: Sequence[Parameter]) -> bool:
+    """Whether a function takes types of several arguments: no value tells what it makes of them."""
+    return any("," in parameter.type for parameter in parameters)
 
 
 def _accepts(parameters: Sequence[Parameter], count: int) -> bool:

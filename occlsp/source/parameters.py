@@ -27,7 +27,7 @@ _TYPE_WORDS = frozenset(
 
 def template_parameters(code: bytes, start: int, end: int) -> tuple[TemplateParameter, ...]:
     """The parameters between a template head's angles."""
-    return tuple(_template_parameter(code, part) for part in split(code, start, end))
+    return tuple(_template_parameter(code, part) for part in split(code, start, end, declares=True))
 
 
 def _template_parameter(code: bytes, part: Span) -> TemplateParameter:

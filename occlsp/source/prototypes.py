@@ -34,6 +34,6 @@ def prototypes(syntax: FileSyntax, name: str) -> Prototypes:
         if not _BEFORE.search(before) or not _BEHIND.match(code, end):
             return ()
         opening = code.index(b"(", start) + 1
-        parts = split(code, opening, end - 1)
+        parts = split(code, opening, end - 1, declares=True)
         found.append(tuple([types.is_reference(parameter(code, one)[0]) for one in parts]))
     return tuple(found)

@@ -32,6 +32,7 @@ from occlsp.source.includes import UNITS
 from occlsp.source.incremental import difference
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given, Move
+from occlsp.source.naming import Naming
 from occlsp.source.record import changed, record
 from occlsp.source.sentences import NO_VARIABLES
 from occlsp.source.sites import Call
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from occlsp.source.beside import Seen
     from occlsp.source.local_facts import LocalFacts
 
-AskedElsewhere = tuple[str, str, tuple[int, int], tuple[bool, ...] | None, int]
-"""The path of another file, a function's name and arity, which of its parameters decide a launch,
-and how many callers were followed."""
+AskedElsewhere = tuple[str, str, tuple[int, int], Naming, tuple[bool, ...] | None, int]
+"""The path of another file, a function's name and arity, how it is named, which of its parameters
+decide a launch, and how many callers were followed."""
 
 
 class Asked(NamedTuple):

@@ -202,7 +202,7 @@ class _Lists:
 
     def _read_parameters(self) -> Iterator[Parameter]:
         text, code, base = self.listed_text, self.listed_code, self.listed.start
-        for part in split(code, 0, len(code)):
+        for part in split(code, 0, len(code), declares=True):
             kind, name, default = parameter(code, part)
             value = None
             if default is not None:

@@ -484,14 +484,6 @@ def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
     return tuple(found)
 
 
-def spelled_parts(qualified: Sequence[tuple[str, tuple[str, ...] | None]]) -> str:
-    """A qualified name as text."""
-    return "::".join(
-        name if arguments is None else f"{name}<{','.join(arguments)}>"
-        for name, arguments in qualified
-    )
-
-
 @lru_cache(maxsize=1024)
 def scope_names(qualified: str) -> tuple[str, ...]:
     """The namespaces, classes and name of a qualified name, anonymous namespaces left out."""
