@@ -8,6 +8,7 @@ function whose own calls it may change, and so on; all others are called as they
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -17,7 +18,7 @@ from occlsp.source.affected import texts
 from occlsp.source.fragment import words
 from occlsp.source.incremental import Edit, is_same_macros
 from occlsp.source.passing import callables
-from occlsp.source.syntax import FileSyntax, Function
+from occlsp.source.syntax import Define, FileSyntax, Function
 from occlsp.source.text import Span
 from occlsp.source.view import scope_names
 
@@ -110,7 +111,7 @@ class Downstream:
             return True
         if old.bases != new.bases or old.rebased != new.rebased:
             return True
-        if not is_same_macros(self._old.defines, self._new.defines):
+        if self._changes_macros():
             return True
         if self._may_reach_others():
             return True
@@ -119,6 +120,21 @@ class Downstream:
             for name in self._affected
             for index in (old, new)
             for one in index.functions.get(name, ())
+        )
+
+    def _changes_macros(self) -> bool:
+        """Whether macros differ that something names, besides what defines them."""
+        old, new = self._old.defines, self._new.defines
+        if is_same_macros(old, new):
+            return False
+        was, now = Counter(map(_text_of, old)), Counter(map(_text_of, new))
+        names = {text[0] for text in (was - now) + (now - was)}
+        alike = [[one for one in defines if one.name not in names] for defines in (old, new)]
+        return not is_same_macros(*alike) or any(
+            sum(1 for _ in words(syntax.masked, name.encode()))
+            > sum(one.name == name for one in syntax.defines)
+            for syntax in (self._old, self._new)
+            for name in names
         )
 
     def _may_reach_others(self) -> bool:
@@ -203,6 +219,10 @@ class Downstream:
             or any(one.body is not None for one in index.functions.get(name, ()))
             for index in (self._before.index, self._now.index)
         )
+
+
+def _text_of(one: Define) -> tuple[str, tuple[str, ...] | None, str]:
+    return one.name, one.parameters, one.body.text
 
 
 def _between(syntax: FileSyntax, front: int, behind: int) -> Span:

@@ -96,6 +96,8 @@ def _changed(previous: Parsed, text: bytes, most: int | None = None) -> Parsed |
     """The file after an edit; None where the edit changes what `__global__` is called, or where
     more than `most` bytes are to be read."""
     edit = typed = incremental.difference([(previous.syntax.text, text)])
+    if most is not None and typed.new_end - typed.start > most:
+        return None
     around = typed.start, typed.old_end
     masked = mask_again(text, previous.syntax.text, previous.mask, *around, most)
     if masked is None:

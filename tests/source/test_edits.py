@@ -452,3 +452,18 @@ def test_another_layout_of_a_function_says_the_same_of_it(monkeypatch: pytest.Mo
     edited = Edited()
     monkeypatch.setattr(local_facts, "function_facts", None)
     edited.facts(FILE.replace("{ return n * 32; }", "{\n  return n * 32; // warps\n}"))
+
+
+def test_a_macro_that_nothing_names_has_no_callers_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = Edited()
+    monkeypatch.setattr(Callers, "bindings", None)
+    edited.facts("#define TYPED 1\n" + FILE)
+    edited.facts(FILE)
+
+
+@pytest.mark.parametrize("name", ["kWarps", "middle", "threads", "BLOCK"])
+def test_a_macro_that_something_names_is_seen(name: str) -> None:
+    edited = Edited()
+    edited.check(f"#define {name} 7\n" + FILE)
+    edited.check(f"#define OTHER {name}\n#define {name} OTHER\n" + FILE)
+    edited.check(FILE)
