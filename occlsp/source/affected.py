@@ -92,9 +92,11 @@ _TABLES = ("defines", "constants", "functions", "aliases", "kernels")
 def changed_names(old: FileIndex, new: FileIndex) -> set[str] | None:
     """The names that an edit of their file gives another meaning; None where more changed than
     names."""
-    if old.directives.said != new.directives.said:
+    # Those in functions are a part of their texts.
+    directives = old.directives.everywhere ^ new.directives.everywhere
+    if any(one.is_all for one in directives):
         return None
-    changed: set[str] = set()
+    changed = {one.name for one in directives}
     for table in ("bases", "class_templates"):
         # Compared whole, since a class that is not there any more says something, too.
         was, now = getattr(old, table), getattr(new, table)

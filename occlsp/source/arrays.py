@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from occlsp.source import types
 from occlsp.source.conversion import converted
 from occlsp.source.effects import Declaration
 from occlsp.source.lexer import Token, matching, split_arguments
-from occlsp.source.numbers import known
-from occlsp.source.values import Abstract, to_number
+from occlsp.source.numbers import known, unknown
+from occlsp.source.values import Abstract, Place, join_values, to_number
 
 if TYPE_CHECKING:
     from occlsp.source.variables import Variables
@@ -40,6 +41,24 @@ def elements(item: Declaration, start: int, variables: Variables) -> dict[str, A
         value = converted(variables.evaluated(part, start), item.type, scope)
         found[f"{item.name}[{index}]"] = value
     return found
+
+
+def of_range(item: Declaration, start: int, variables: Variables) -> Abstract:
+    """What runs over a range: any of an array's elements, or of those that are listed."""
+    tokens = list(item.initial or ())
+    values: list[Abstract] = []
+    if len(tokens) > 2 and (tokens[0].text, tokens[-1].text) == ("{", "}"):
+        parts = split_arguments(tokens[1:-1])[:MAX_ELEMENTS]
+        values = [variables.evaluated(part, start) for part in parts]
+    elif len(tokens) == 1:
+        array = variables.evaluated(tokens, start)
+        values = variables.scope_here().elements(array.key) if isinstance(array, Place) else []
+    why = f"{item.name} runs over a range"
+    if not values:
+        return unknown(why)
+    scope, kind = variables.scope_here(), types.plain(item.type)
+    values = [converted(value, kind, scope) for value in values]
+    return reduce(lambda one, other: join_values(one, other, why), values)
 
 
 def extents(item: Declaration, start: int, variables: Variables) -> str:

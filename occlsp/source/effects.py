@@ -110,7 +110,7 @@ def _declarations(tokens: tuple[Token, ...]) -> tuple[Declaration, ...] | None:
     return tuple(found) or None
 
 
-_short_declarations = lru_cache(maxsize=1024)(_declarations)
+_short_declarations = lru_cache(maxsize=2048)(_declarations)
 
 
 def _declarators(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -34,6 +34,16 @@ class Directive(NamedTuple):
     is_namespace: bool = True
     """Whether all that is declared in there is meant, and not one name."""
 
+    @property
+    def is_all(self) -> bool:
+        """Whether it may be of any name what is found by it."""
+        return self.is_namespace and self.alias is None
+
+    @property
+    def name(self) -> str:
+        """The one that it makes known."""
+        return self.alias or self.target[-1]
+
 
 class Directives(NamedTuple):
     """Those of a file."""
@@ -41,11 +51,6 @@ class Directives(NamedTuple):
     everywhere: frozenset[Directive] = frozenset()
     inside: tuple[tuple[Span, Directive], ...] = ()
     """Those in functions, with the functions' spans."""
-
-    @property
-    def said(self) -> tuple[object, ...]:
-        """What they say, wherever the functions stand."""
-        return self.everywhere, tuple([directive for _, directive in self.inside])
 
 
 NOTHING = Directives()
@@ -56,7 +61,7 @@ class Seen:
 
     def __init__(self, directives: Iterable[Directive]) -> None:
         self.directives = frozenset(directives)
-        self._spaces = {d.target for d in self.directives if d.is_namespace and d.alias is None}
+        self._spaces = {d.target for d in self.directives if d.is_all}
         self._names = {d.target for d in self.directives if not d.is_namespace}
         self._aliases = {d.alias: d.target for d in self.directives if d.alias is not None}
 

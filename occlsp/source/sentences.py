@@ -43,6 +43,8 @@ NO_VARIABLES = (
     | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
 )
 """Words that no statement changes, whatever it does."""
+_OVER = re.compile(r"\s*:(?!:)")
+_FOR = re.compile(r"\bfor\s*\([^()]*\Z")
 
 
 class Sentence:
@@ -227,6 +229,8 @@ class Sentences:
             return is_tied or not text[behind : following.start()].strip()
         if sentence.decides or (sentence.sets and self.is_set(position, behind)):
             return True
+        if _OVER.match(text, behind) and _FOR.search(text, start, position):
+            return True  # `for (int size : sizes)`
         if text.count("(", start, position) > text.count(")", start, position):
             return False
         if behind <= sentence.last_set:

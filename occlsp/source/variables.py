@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
 from occlsp.source import types
-from occlsp.source.arrays import elements, extents
+from occlsp.source.arrays import elements, extents, of_range
 from occlsp.source.conversion import converted, named_definition
 from occlsp.source.dependents import Dependents
 from occlsp.source.effects import (
@@ -293,7 +293,7 @@ class Variables:
         if item.is_array:
             return Place(item.name)
         if item.form == ":":
-            return unknown(f"{item.name} runs over a range")
+            return of_range(item, start, self)
         scope = FlowScope(self, self.state)
         resolved = scope.type_text(kind)
         tokens = list(item.initial or ())
