@@ -22,6 +22,7 @@ _SET = re.compile(
     r"(?<![\w.>])([A-Za-z_]\w*)(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\])*\s*"
     r"(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
+_TYPED = re.compile(r"[\w>][\s*&]+([A-Za-z_]\w*)\s*[=({\[;,:)]")
 _NONE: frozenset[str] = frozenset()
 
 
@@ -78,10 +79,8 @@ def _own_names(body: str) -> Iterator[str]:
     for match in _DECLARED.finditer(body):
         if body.count("{", 0, match.start(1)) == body.count("}", 0, match.start(1)):
             yield match[1]
-    for match in _SET.finditer(body):
-        name = match[1] or match[2]
-        if re.search(rf"\w[\s*&]+{name}\s*[=({{\[;,:)]", body) is None:
-            yield name
+    sets = {match[1] or match[2] for match in _SET.finditer(body)}
+    yield from sets.difference(_TYPED.findall(body)) if sets else ()
 
 
 @lru_cache(maxsize=1024)
