@@ -50,12 +50,15 @@ def _meant(
         names = seen.spelled_out(names)
         matching = [i for i in found if scope_of(i[1])[-len(names) :] == names]
         return matching or _inherited(view, found, names[-1])
-    by_depth: dict[tuple[int, int], list[Declared]] = {}
+    by_depth: dict[tuple[bool, int, bool], list[Declared]] = {}
     for item in found:
         around = scope_of(item[1])
         common = _common(around, scope)
-        if common == len(around) or seen.is_seen(around, name, scope):
-            by_depth.setdefault((common, len(around)), []).append(item)
+        # Of two that are found as far out a directive holds elsewhere: it would be ambiguous.
+        is_around = common == len(around)
+        if is_around or seen.is_seen(around, name, scope):
+            key = seen.is_near(around, name, scope), common, is_around
+            by_depth.setdefault(key, []).append(item)
     if by_depth:
         return by_depth[max(by_depth)]
     for depth in range(len(scope), 0, -1):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from occlsp.source.syntax import Function
@@ -59,26 +59,40 @@ NOTHING = Directives()
 class Seen:
     """What some directives make visible."""
 
-    def __init__(self, directives: Iterable[Directive]) -> None:
-        self.directives = frozenset(directives)
+    def __init__(
+        self, directives: Iterable[Directive], near: frozenset[Directive] = frozenset()
+    ) -> None:
+        """`near` are those of the function itself."""
+        self.directives = near.union(directives)
+        self._near = {d.target for d in near if not d.is_namespace}
         self._spaces = {d.target for d in self.directives if d.is_all}
         self._names = {d.target for d in self.directives if not d.is_namespace}
         self._aliases = {d.alias: d.target for d in self.directives if d.alias is not None}
 
     def is_seen(self, around: Path, name: str, scope: Path) -> bool:
         """Whether a name that is declared in `around` is found from `scope` by a directive."""
-        for index in range(len(around)):
-            if around[:index] != scope[:index]:
-                return False
-            rest = around[index:]
-            if rest in self._spaces or (self._names and (*rest, name) in self._names):
-                return True
-        return False
+        return any(
+            rest in self._spaces or (*rest, name) in self._names for rest in _rests(around, scope)
+        )
+
+    def is_near(self, around: Path, name: str, scope: Path) -> bool:
+        """Whether the function itself says that this one is meant: `using detail::kThreads;`."""
+        return bool(self._near) and any(
+            (*rest, name) in self._near for rest in _rests(around, scope)
+        )
 
     def spelled_out(self, qualifiers: Path) -> Path:
         """Qualifiers without an alias in front."""
         target = self._aliases.get(qualifiers[0])
         return qualifiers if target is None else (*target, *qualifiers[1:])
+
+
+def _rests(around: Path, scope: Path) -> Iterator[Path]:
+    """What names a scope as seen from another one, and from those around that."""
+    for index in range(len(around)):
+        if around[:index] != scope[:index]:
+            return
+        yield around[index:]
 
 
 def directives(masked: bytes, functions: Sequence[Function]) -> Directives:

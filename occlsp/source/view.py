@@ -349,7 +349,7 @@ class View:
             near = frozenset(one for span, one in inside if span.start <= at.offset < span.end)
             if near:
                 if near not in self._seen:
-                    self._seen[near] = Seen(near | self._seen_everywhere.directives)
+                    self._seen[near] = Seen(self._seen_everywhere.directives, near)
                 return self._seen[near]
         return self._seen_everywhere
 

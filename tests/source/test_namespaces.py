@@ -12,8 +12,8 @@ constexpr int T = 1;
 namespace lib {
 constexpr int T = 32;
 namespace detail {
-namespace wide { constexpr int T = 512; constexpr int W = 2 * T; }
-namespace narrow { constexpr int T = 64; }
+namespace wide { constexpr int T = 512; constexpr int W = 2 * T; constexpr int S = T; }
+namespace narrow { constexpr int T = 64; constexpr int S = T; }
 }
 template <int N> struct Base { static constexpr int kN = N; };
 """
@@ -36,6 +36,7 @@ def blocks(*sources: str) -> list[tuple[int, ...] | None]:
         ("using namespace lib::detail::wide; k<<<1, W>>>(0);", 1024),
         ("using namespace ::lib::detail::wide; k<<<1, W>>>(0);", 1024),
         ("using detail::wide::W; k<<<1, W>>>(0);", 1024),
+        ("using detail::wide::T; k<<<1, T>>>(0);", 512),
         ("namespace d = detail::narrow; k<<<1, d::T>>>(0);", 64),
         ("namespace d = lib::detail; k<<<1, d::wide::W>>>(0);", 1024),
     ],
@@ -52,11 +53,20 @@ def test_a_directive_of_the_file_holds_in_its_functions(around: str) -> None:
 
 def test_a_directive_of_a_function_holds_in_it_alone() -> None:
     source = """
-    void wide() { using namespace detail::wide; k<<<1, T>>>(0); }
-    void narrow() { using namespace detail::narrow; k<<<1, T>>>(0); }
-    void neither() { k<<<1, T>>>(0); k<<<1, W>>>(0); }
+    void wide() { using namespace detail::wide; k<<<1, S>>>(0); }
+    void narrow() { using namespace detail::narrow; k<<<1, S>>>(0); }
+    void neither() { k<<<1, T>>>(0); k<<<1, S>>>(0); }
     }"""
     assert blocks(source) == [(512,), (64,), (32,), None]
+
+
+def test_a_directive_of_another_namespace_takes_nothing_away() -> None:
+    source = """
+    namespace other { using namespace inner; }
+    namespace mine { constexpr int T = 96; namespace inner { constexpr int T = 7; }
+        void f() { k<<<1, T>>>(0); }
+    } }"""
+    assert blocks(source) == [(96,)]
 
 
 def test_what_is_declared_nearer_is_meant_before_what_a_directive_finds_further_out() -> None:
@@ -70,11 +80,11 @@ def test_what_is_declared_nearer_is_meant_before_what_a_directive_finds_further_
 
 
 def test_an_edit_of_a_directive_is_an_edit_of_what_it_finds() -> None:
-    wide = "void f() {\n  using namespace detail::wide;\n  k<<<1, T>>>(0);\n}\n}"
+    wide = "void f() {\n  using namespace detail::wide;\n  k<<<1, S>>>(0);\n}\n}"
     narrow = wide.replace("wide", "narrow")
     none = wide.replace("  using namespace detail::wide;\n", "")
     assert blocks(wide, narrow) == [(64,)]
-    assert blocks(wide, none) == [(32,)]
+    assert blocks(wide, none) == [None]
     assert blocks(none, wide) == [(512,)]
     moved = f"void g() {{}}\n{wide}"
     assert blocks(wide, moved, moved.replace("g()", "g(int n)")) == [(512,)]
