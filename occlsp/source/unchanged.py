@@ -17,7 +17,7 @@ from occlsp.source.fragment import words
 from occlsp.source.kept import Kept
 from occlsp.source.known_calls import may_change
 from occlsp.source.lexer import tokenize
-from occlsp.source.prototypes import Prototypes, prototypes
+from occlsp.source.prototypes import Prototypes, named_outside, prototypes
 from occlsp.source.syntax import Constant, Expr, FileSyntax
 from occlsp.source.text import Span
 from occlsp.source.view import View
@@ -59,6 +59,7 @@ class Variables:
         self._declared: dict[str, re.Match[bytes]] | None = None
         self._found: dict[str, Constant | None] = {}
         self._prototypes: dict[str, Prototypes] = {}
+        self._named: frozenset[bytes] | None = None
 
     @property
     def answers(self) -> dict[str, Said]:
@@ -74,7 +75,10 @@ class Variables:
         """The declarations of a function that the unit does not define."""
         if name not in self._prototypes:
             syntax = self._syntax()
-            self._prototypes[name] = prototypes(syntax, name) if syntax is not None else ()
+            if self._named is None and syntax is not None:
+                self._named = named_outside(syntax)
+            is_named = syntax is not None and name.encode() in (self._named or ())
+            self._prototypes[name] = prototypes(syntax, name) if syntax and is_named else ()
         return self._prototypes[name]
 
     def __call__(self, name: str) -> Constant | None:
