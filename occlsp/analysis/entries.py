@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import get_args
 
 from occlsp.analysis.architecture import canonical
@@ -39,7 +40,7 @@ class EntryIndex:
     _groups: dict[tuple[KernelKey, ...], tuple[tuple[Entry, ...], ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _picks: dict[object, dict[tuple[str, ...] | None, tuple[Entry, ...]]] = field(
+    _picks: dict[object, dict[tuple[str | None, ...] | None, tuple[Entry, ...]]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -123,20 +124,29 @@ class Choice:
 
     site: KernelSite
     entries: tuple[Entry, ...]
-    _found: dict[tuple[str, ...] | None, tuple[Entry, ...]]
+    _found: dict[tuple[str | None, ...] | None, tuple[Entry, ...]]
     """By the template arguments of launches."""
 
     def of(self, launch: Launch) -> tuple[Entry, ...]:
         """Those that a launch may run."""
         if len(self.entries) < 2 and not self.site.kernel.is_template:
             return self.entries
-        known = launch.template_args_known
+        known = launch.template_args_known or _literals(launch.template_args)
         found = self._found.get(known)
         if found is None:
             found = self._found[known] = match_launch(known, key_of(self.site), self.entries)
         return found
 
 
+def _literals(arguments: Sequence[str]) -> tuple[str | None, ...] | None:
+    """Template arguments of which some are known since they are numbers; None where none is.
+    Behind a pack it is not known which is which."""
+    told = list(takewhile(lambda one: not one.endswith("..."), arguments))
+    found = tuple([one if _NUMBER.fullmatch(one) else None for one in told])
+    return found if any(found) else None
+
+
+_NUMBER = re.compile(r"true|false|-?\d+")
 _LARGEST = {"registers": 65535, "static_smem": 2**31 - 1, "barriers": 65535}
 
 

@@ -185,8 +185,11 @@ def _several(rows: Sequence[Row]) -> list[str]:
     lines = []
     names = [instance_name(row.entry) for row in rows if row.entry is not None]
     if len(rows) > 1 and names:
-        shown = listing(f"`{name}`" for name in names[: present.MOST_ROWS])
-        lines.append(f"May run {len(rows)} kernels: {shown}; the one with the least is shown")
+        shown = [f"`{name}`" for name in names[: present.MOST_ROWS]]
+        if len(names) > len(shown):
+            shown.append(f"{len(names) - len(shown)} more")
+        told = f"May run {len(rows)} kernels: {listing(shown)}"
+        lines.append(f"{told}; the one with the least is shown")
     blocks = {case.threads for row in rows for case in row.cases}
     if len(blocks) > 1:
         lines.append(f"The block can have {number_range(blocks)} threads; the least is shown")

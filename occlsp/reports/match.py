@@ -91,19 +91,19 @@ def match_entries(kernels: Sequence[KernelKey], entries: Iterable[Entry]) -> lis
 
 
 def match_launch(
-    template_args_known: Sequence[str] | None, kernel: KernelKey, entries: Sequence[Entry]
+    template_args_known: Sequence[str | None] | None, kernel: KernelKey, entries: Sequence[Entry]
 ) -> tuple[Entry, ...]:
     """The instantiations among a kernel's entries that a launch may run.
 
     `template_args_known` are the launch's template arguments with constants put in and aliases
-    resolved (`Launch.template_args_known`); None where they depend on something. Left-out
-    arguments are the defaults, where an entry has those, else whatever was deduced. One entry
-    where the arguments pick one; all entries where they are not known; none where every entry
-    is certainly another instantiation. Give the entries of one architecture at a time.
+    resolved (`Launch.template_args_known`); None where they, or one of them, depend on something.
+    Left-out arguments are the defaults, where an entry has those, else whatever was deduced. One
+    entry where the arguments pick one; all entries where they are not known; none where every
+    entry is certainly another instantiation. Give the entries of one architecture at a time.
     """
     if template_args_known is None or not kernel.is_template:
         return tuple(entries)
-    given = [normalise_argument(argument) for argument in template_args_known]
+    given = [one if one is None else normalise_argument(one) for one in template_args_known]
     scored = [(entry, _agreement(given, kernel, entry)) for entry in entries]
     equal = [entry for entry, score in scored if score is True]
     possible = equal or [entry for entry, score in scored if score is not False]
@@ -268,7 +268,7 @@ def _substitute(text: str, names: dict[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda match: names.get(match[0], match[0]), text)
 
 
-def _agreement(given: Sequence[str], kernel: KernelKey, entry: Entry) -> bool | None:
+def _agreement(given: Sequence[str | None], kernel: KernelKey, entry: Entry) -> bool | None:
     """Whether the entry's first template arguments are the given ones; None: perhaps."""
     arguments = parse_name(entry.entry).arguments
     if arguments is None:
@@ -277,7 +277,7 @@ def _agreement(given: Sequence[str], kernel: KernelKey, entry: Entry) -> bool | 
         return None if any(p.is_pack for p in kernel.template_parameters) else False
     verdict: bool | None = True
     for own, compiled in zip(given, arguments, strict=False):
-        same = compare(own, normalise_argument(compiled))
+        same = None if own is None else compare(own, normalise_argument(compiled))
         if same is False:
             return False
         verdict = verdict and same

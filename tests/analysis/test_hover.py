@@ -71,6 +71,16 @@ def test_a_kernel_with_several_launches_and_instantiations() -> None:
     assert "Spills: 4 bytes stores, 8 bytes loads" in text
 
 
+def test_of_many_instantiations_it_is_said_how_many_are_not_named() -> None:
+    text = shown(
+        "template <int N> __global__ void k(float* p) { p[0] = N; }\n"
+        "template <int N> void run(float* p) { k<N><<$0<8, 256>>>(p); }\n",
+        *(entry(f"_Z1kILi{number}EEvPf", 40) for number in range(1, 12)),
+    )
+    assert "May run 11 kernels: `k<1>`, `k<2>`," in text
+    assert "`k<8>` and 3 more; the one with the least is shown" in text
+
+
 def test_what_is_not_known_has_its_reason() -> None:
     text = shown(KERNEL + "void run(float* p, int n) { k<<$0<8, n>>>(p); }\n")
     assert text == "**k**: the block size is not known: n is a parameter of run()"

@@ -92,6 +92,26 @@ void run(float* p) { k<4><<<1, 32>>>(p); k<5><<<1, 32>>>(p); }
     assert registers(made) == [[16], [24]]
 
 
+def test_a_number_among_arguments_that_are_not_known_tells_which() -> None:
+    source = """
+template <class T, int N> __global__ void k(T* p) { p[0] = N; }
+template <class T> void run(T* p, int n) {
+    switch (n) {
+        case 4: k<T, 4><<<1, 32>>>(p); break;
+        default: k<T, 8><<<1, 32>>>(p); break;
+    }
+}
+template <class... Ts> void all(Ts*... p) { k<Ts..., 4><<<1, 32>>>(p...); }
+"""
+    compiled = [("_Z1kIiLi4EEvPT_", 20), ("_Z1kIfLi4EEvPT_", 24), ("_Z1kIfLi8EEvPT_", 40)]
+    made = snapshot(source, *(entry(name, count) for name, count in compiled))
+    assert [sorted(map(int, filter(None, one))) for one in registers(made)] == [
+        [20, 24],
+        [40],
+        [20, 24, 40],
+    ]
+
+
 def test_kernels_in_anonymous_namespaces_have_entries_with_hashes() -> None:
     made = snapshot(
         "namespace { __global__ void k(float* p) { p[0] = 1; } }\n"

@@ -160,6 +160,12 @@ def test_arguments_that_are_not_known_leave_all() -> None:
     assert match_launch(("256", "real_t"), RING_KERNEL, RINGS) == tuple(RINGS[1:])
 
 
+def test_one_argument_that_is_known_leaves_those_that_have_it() -> None:
+    assert match_launch((None, "double"), RING_KERNEL, RINGS) == (RINGS[0], RINGS[2])
+    assert match_launch(("512", None), RING_KERNEL, RINGS) == (RINGS[0],)
+    assert match_launch((None, "int"), RING_KERNEL, RINGS) == ()
+
+
 def test_an_instantiation_that_no_report_has_is_none() -> None:
     assert match_launch(("7", "float"), RING_KERNEL, RINGS) == ()
 
