@@ -67,7 +67,7 @@ class Seen:
         self._near = {d.target for d in near if not d.is_namespace}
         self._spaces = {d.target for d in self.directives if d.is_all}
         self._names = {d.target for d in self.directives if not d.is_namespace}
-        self._aliases = {d.alias: d.target for d in self.directives if d.alias is not None}
+        self._aliases = {**_aliases(self.directives), **_aliases(near)}
 
     def is_seen(self, around: Path, name: str, scope: Path) -> bool:
         """Whether a name that is declared in `around` is found from `scope` by a directive."""
@@ -85,6 +85,15 @@ class Seen:
         """Qualifiers without an alias in front."""
         target = self._aliases.get(qualifiers[0])
         return qualifiers if target is None else (*target, *qualifiers[1:])
+
+
+def _aliases(directives: Iterable[Directive]) -> dict[str, Path]:
+    """What `namespace X =` names, where it is the same wherever X is said."""
+    found: dict[str, set[Path]] = {}
+    for one in directives:
+        if one.alias is not None:
+            found.setdefault(one.alias, set()).add(one.target)
+    return {alias: targets.pop() for alias, targets in found.items() if len(targets) == 1}
 
 
 def _rests(around: Path, scope: Path) -> Iterator[Path]:

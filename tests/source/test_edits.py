@@ -232,19 +232,22 @@ def test_a_comment_in_a_header_evaluates_nothing(monkeypatch: pytest.MonkeyPatch
     made.edit(PATH, INCLUDING.replace("void g", "// this\nvoid g"))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_any_edits_of_a_header_give_the_facts_of_a_fresh_start(seed: int) -> None:
+def type_anywhere(seed: int, made: WithHeader | WithCallers, whole: dict[str, str]) -> None:
+    """Types pieces into two files, mostly the first, which now and then are whole again."""
     chooser = random.Random(seed)
-    made = WithHeader(is_open=True)
+    header, unit = whole
     for _ in range(25):
-        path = chooser.choice(["/h.cuh", "/h.cuh", PATH])
+        path = chooser.choice([header, header, unit])
         text = made.texts[path]
         at = chooser.randrange(len(text))
         cut = chooser.choice([0, 0, 0, 1, 3, 40])
         text = text[:at] + chooser.choice(PIECES) + text[at + cut :]
-        if chooser.random() < 0.2:
-            text = HEADER if path == "/h.cuh" else INCLUDING
-        made.check(path, text)
+        made.check(path, whole[path] if chooser.random() < 0.2 else text)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_edits_of_a_header_give_the_facts_of_a_fresh_start(seed: int) -> None:
+    type_anywhere(seed, WithHeader(is_open=True), {"/h.cuh": HEADER, PATH: INCLUDING})
 
 
 def test_a_kernel_elsewhere_that_comes_while_a_file_is_open() -> None:
@@ -435,17 +438,7 @@ def test_a_header_follows_what_its_callers_give(path: str, old: str, new: str) -
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_edits_of_a_header_that_others_call_give_the_facts_of_a_fresh_start(seed: int) -> None:
-    chooser = random.Random(seed)
-    made = WithCallers()
-    for _ in range(25):
-        path = chooser.choice(["/l.cuh", "/l.cuh", PATH])
-        text = made.texts[path]
-        at = chooser.randrange(len(text))
-        cut = chooser.choice([0, 0, 0, 1, 3, 40])
-        text = text[:at] + chooser.choice(PIECES) + text[at + cut :]
-        if chooser.random() < 0.2:
-            text = LAUNCHING if path == "/l.cuh" else CALLING
-        made.check(path, text)
+    type_anywhere(seed, WithCallers(), {"/l.cuh": LAUNCHING, PATH: CALLING})
 
 
 def test_another_layout_of_a_function_says_the_same_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,16 @@ def test_what_is_declared_nearer_is_meant_before_what_a_directive_finds_further_
     assert blocks(source) == [(96,)]
 
 
+def test_an_alias_of_two_namespaces_is_neither_but_in_the_function_that_says_which() -> None:
+    source = """
+    namespace d = detail::wide;
+    namespace other { namespace d = lib::detail::narrow; }
+    void either() { k<<<1, d::S>>>(0); }
+    void wide() { namespace d = detail::wide; k<<<1, d::S>>>(0); }
+    }"""
+    assert blocks(source) == [None, (512,)]
+
+
 def test_an_edit_of_a_directive_is_an_edit_of_what_it_finds() -> None:
     wide = "void f() {\n  using namespace detail::wide;\n  k<<<1, S>>>(0);\n}\n}"
     narrow = wide.replace("wide", "narrow")
