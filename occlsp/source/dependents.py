@@ -72,11 +72,13 @@ class Dependents:
             if first <= declared[1] < last:
                 continue
             tokens = tokenize(flow.text[first:last])
-            made = declarations(tokens)
-            # Else `dim3 block(warps)` reads as a call that is given them.
-            parts = [tokens] if made is None else [one.initial or () for one in made]
-            if any(_may_set(change, flow) for part in parts for change in changes(part, {name})):
-                return False
+            for variant in flow.view.macros.variants(tokens, flow.place(first)):
+                made = declarations(variant)
+                # Else `dim3 block(warps)` reads as a call that is given them.
+                parts = [variant] if made is None else [one.initial or () for one in made]
+                found = (change for part in parts for change in changes(part, {name}))
+                if any(_may_set(change, flow) for change in found):
+                    return False
         return True
 
 

@@ -21,15 +21,13 @@ from occlsp.source.lambda_calls import given_to, name_of
 from occlsp.source.lambdas import lambda_parameters
 from occlsp.source.lexer import tokenize
 from occlsp.source.linear import itself
+from occlsp.source.macro_statements import may_break
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, unknown
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, Constant, FlowScope, State, join_states
 from occlsp.source.text import places_of
-from occlsp.source.values import (
-    Abstract,
-    to_number,
-)
+from occlsp.source.values import Abstract, to_number
 from occlsp.source.variables import Variables, root_of
 from occlsp.source.view import View
 
@@ -228,7 +226,8 @@ class Interpreter(Variables):
             end.reachable = end.reachable or (node.kind != "do" and entry.reachable)
         self.meet(ends, guarded)
         self.havoc(node.start, node.end)
-        if node.kind in ("while", "do") and not breaks:
+        left_early = breaks or may_break(self.text[node.start : node.end], self.view)
+        if node.kind in ("while", "do") and not left_early:
             self.assume(self.condition(*node.head), holds=False, guard=False)
             self.state.guarded = guarded  # it is come to in any case
         if left is not None:

@@ -12,7 +12,9 @@ from occlsp.source.state import join_states
 
 if TYPE_CHECKING:
     from occlsp.source.variables import Variables
+    from occlsp.source.view import View
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[A-Z_][A-Z0-9_]*")
 _END = Token("op", ";", -1)
 
@@ -51,6 +53,16 @@ def _statements(tokens: Sequence[Token]) -> list[list[Token]] | None:
         found.append(statement)
         statement = []
     return found
+
+
+def may_break(text: str, view: View) -> bool:
+    """Whether a macro in a text may leave the loop that is around it."""
+    return any(
+        "break" in definition.define.body.text or "goto" in definition.define.body.text
+        for word in set(_NAME.findall(text))
+        if view.macros.is_macro(word)
+        for definition in view.defines(word)
+    )
 
 
 def macro_end(tokens: Sequence[Token], text: str) -> int:

@@ -46,21 +46,23 @@ def function_facts(
         if item.in_macro is None and function is None:
             collector.outside(item)
     in_macros(collector, [item for item in items if item.in_macro is not None])
-    if function is not None and uses:
-        uses = unfolded(collector, uses, items, _body(origin, function))
+    if function is None:
+        return collector.facts
+    body = _body(origin, function)
+    uses = unfolded(collector, uses, items, body)
     bodies = _in_body(items, uses)
-    if function is None or not bodies:
+    if not bodies:
         return collector.facts
     template, given = bindings(function)
     parameters = parameter_values(function, given, origin.path)
     scope = scope_names(function.qualified_name)[:-1]
     ways = _ways(collector, function, bodies)
     for chosen, inside in ways:
-        follow(collector, _body(origin, function, chosen), scope, template, parameters, inside)
+        read = _body(origin, function, chosen) if chosen else body
+        follow(collector, read, scope, template, parameters, inside)
     if len(ways) > 1:
         collector.facts.launches.sort(key=lambda one: one.span)
         collector.facts.attributes.sort(key=lambda one: one.span)
-    body = _body(origin, function)
     if not all(collector.has(use) for use in uses):
         collector.facts.is_complete = False
     written = {id(item) for item in items if item.in_macro is None}
@@ -84,13 +86,13 @@ def deciding_names(
     parameters = frozenset([p.name for p in function.parameters if p.name is not None])
     names: set[str] = set()
     written: list[RawLaunch | RawCall] = [*launches, *calls]
-    uses = unfolded(collector, uses, written, _body(origin, function)) if uses else uses
+    body, setting = _body(origin, function), origin.view.setting
+    uses = unfolded(collector, uses, written, body)
     for chosen, items in _ways(collector, function, _in_body(written, uses)):
-        body = _body(origin, function, chosen)
-        events = tuple(sorted({item.span.start - body.base for item in items}))
-        asked = frozenset(collector.asked(items, body))
-        setting = origin.view.setting
-        names |= plan(body.text, events, asked, parameters, setting, is_whole=False).slice.names
+        read = _body(origin, function, chosen) if chosen else body
+        events = tuple(sorted({item.span.start - read.base for item in items}))
+        asked = frozenset(collector.asked(items, read))
+        names |= plan(read.text, events, asked, parameters, setting, is_whole=False).slice.names
     return names
 
 

@@ -97,8 +97,9 @@ class TestBounds:
         for loop in (
             "while (n > 512) { n /= 2; if (m) break; }",  # or it does
             "while (n > 512 && m) n /= 2;",
+            "#define STOP_IF(x) if (x) break\nwhile (n > 512) { n /= 2; STOP_IF(m); }",
         ):
-            assert self.most("true", f"{loop} k<<<1, n>>>();") is None, loop
+            assert self.most("true", f"\n{loop} k<<<1, n>>>();") is None, loop
 
     def test_what_was_computed_before_is_bounded_with_it(self) -> None:
         assert self.most("n < 300", "k<<<1, t>>>();", "int n, int t") is None

@@ -7,6 +7,9 @@ import pytest
 from occlsp.source.workspace import Workspace
 
 SOURCE = """
+#define GROW() warps *= 2
+#define DOUBLE(x) x = 2 * x
+#define FILL(x) fill(&x)
 template <int L> __global__ void k(int *p) { *p = L; }
 int ask(int n);
 void take(int &n);
@@ -54,6 +57,9 @@ def test_what_follows_from_it_is_known(before: str) -> None:
         "int *p = &e; *p = 4;",
         "if (n > 9) warps = 4;",
         "for (int i = 0; i < n; ++i) warp = 2 * warp;",
+        "GROW();",
+        "DOUBLE(warps);",
+        "FILL(e);",
         "threads = dim3(n);",
         "threads.x = n;",
         "{ int e = 3; int warp = e; }",  # which of the two is meant is not looked at
