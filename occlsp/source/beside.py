@@ -83,8 +83,10 @@ class Beside:
         return all(self._now(path, what) == how for path, what, how in seen)
 
     def _look_at(self, path: str, what: str) -> Any:
-        how = self._looked_at[path, what] = self._now(path, what)
-        return how
+        key = path, what
+        if key not in self._looked_at:  # what is there counts as of when it was first looked at
+            self._looked_at[key] = self._now(path, what)
+        return self._looked_at[key]
 
     def _now(self, path: str, what: str) -> object:
         digest = self.digest(path)

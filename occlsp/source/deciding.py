@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from occlsp.source.bodies import between_braces, readable
 from occlsp.source.collect import Origin
+from occlsp.source.fragment import words
 from occlsp.source.kept import Kept
 from occlsp.source.mentions import Mentions
 from occlsp.source.passing import callables
@@ -24,7 +25,6 @@ MAX_BODY = 100_000
 """Bytes of a body that calls are evaluated in: nobody writes it longer, but a brace that is not
 closed yet makes one of all that follows."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_WORD_BYTES = re.compile(rb"\b[A-Za-z_]\w*")
 
 
 class Names:
@@ -163,9 +163,8 @@ def _named(body: bytes, wanted: frozenset[str]) -> list[tuple[int, str]]:
     """Where a body names some functions: an edit leaves most bodies as they were."""
     found = _NAMED.get((body, wanted))
     if found is None:
-        names = {name.encode() for name in wanted}
-        matches = [one for one in _WORD_BYTES.finditer(body) if one.group() in names]
-        found = [(one.start(), one.group().decode()) for one in matches]
+        there = [(name, name.encode()) for name in wanted if name.encode() in body]
+        found = sorted((place, name) for name, word in there for place in words(body, word))
         _NAMED.put((body, wanted), found, len(body))
     return found
 

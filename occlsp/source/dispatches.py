@@ -31,6 +31,8 @@ def around(origin: Origin, body: Span, positions: list[int]) -> list[Use]:
     """The outermost macros of the view in whose arguments the launches of a body stand."""
     code = origin.syntax.code
     pending = sorted(positions, reverse=True)
+    if _in_no_bracket(code, body.start, pending):
+        return []
     opened: list[int] = []
     found: dict[int, Use | None] = {}
     for match in _BRACKETS.finditer(code, body.start, pending[0]):
@@ -47,6 +49,18 @@ def around(origin: Origin, body: Span, positions: list[int]) -> list[Use]:
         if opening not in found:
             found[opening] = _use_at(origin, opening, body.start)
     return [use for _, use in sorted(found.items()) if use is not None]
+
+
+def _in_no_bracket(code: bytes, start: int, positions: list[int]) -> bool:
+    """Whether all that opens before some positions, the last first, is closed there: it is for
+    most launches. Branches of an `#if` may close what they did not open."""
+    if code.find(b"#", start, positions[0]) >= 0:
+        return False
+    for end in reversed(positions):
+        if code.count(b"(", start, end) != code.count(b")", start, end):
+            return False
+        start = end
+    return True
 
 
 def _use_at(origin: Origin, opening: int, start: int) -> Use | None:

@@ -82,7 +82,11 @@ class Slice:
     def matters(self, node: st.Statement) -> bool:
         """Whether what a statement does may matter, or that it ends something."""
         start, end = node.start, node.end
-        return _any_between(self.positions, start, end) or _any_between(self.fixed, start, end)
+        for places in (self.positions, self.fixed):  # without a call: asked of each statement
+            index = bisect_left(places, start)
+            if index < len(places) and places[index] < end:
+                return True
+        return False
 
     def touches(self, start: int, end: int) -> bool:
         """Whether a relevant name or an event stands between two offsets."""

@@ -166,7 +166,7 @@ class _Reader:
 
     def advance(self) -> None:
         self.position = self.offset + len(self.token)
-        if self.at + 1 < len(self.tokens):
+        if self.token:  # the last one is empty
             self.at += 1
             self.offset, self.token = self.tokens[self.at]
 
