@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from occlsp.config import Settings
 from occlsp.occupancy import UnknownArchitecture, UnknownGpu, arch_name, gpu, limits
-from occlsp.source.record import record
 
 DEFAULT = "sm_90"
 
 
-@record(frozen=True, slots=True)
-class Architectures:
+class Architectures(Struct, frozen=True):
     """The architectures in force, the primary one first."""
 
     names: tuple[str, ...]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.analysis.join import Row
 from occlsp.reports.names import demangle
-from occlsp.source.record import record
 
 HEADER = "# occlsp baseline 1"
 COLUMNS = (
@@ -49,8 +50,7 @@ class Key(NamedTuple):
     of the same kernel; "-" where no launch is in view."""
 
 
-@record(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What a kernel came to. None is unknown."""
 
     occupancy: float | None
@@ -69,8 +69,7 @@ class Mark:
 Baseline = dict[Key, Mark]
 
 
-@record(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One line that differs."""
 
     kind: Kind

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 
+from msgspec import Struct
+
 from occlsp.analysis.opt_in import MAY, Verdict
 from occlsp.occupancy.capabilities import Limits
 from occlsp.occupancy.checks import InvalidInput
@@ -19,14 +21,12 @@ from occlsp.occupancy.search import Options
 from occlsp.occupancy.sizes import BlockExpression, DynamicSmem
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import Kernel, Triple, Value, Value3
-from occlsp.source.record import record
 
 MOST_CASES = 64
 """More combinations than this tell nobody anything: the extremes stand for them."""
 
 
-@record(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One configuration and what the model says of it."""
 
     block: Triple
@@ -45,8 +45,7 @@ class Case:
         return unknown and self.result.blocks_per_sm > 0
 
 
-@record(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """What a kernel takes before the launch has its say. None is unknown."""
 
     registers: int | None
@@ -117,8 +116,7 @@ def compute(
     )
 
 
-@record(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """All (block, dynamic shared memory) pairs of a launch, before registers and limits."""
 
     pairs: tuple[tuple[Triple, int | None], ...]

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import get_args
 
+from msgspec import Struct
+
 from occlsp.analysis.architecture import canonical
 from occlsp.analysis.sources import KernelSite, Sources
 from occlsp.reports.facts import Entry, Origin, Report, ReportWarning
 from occlsp.reports.match import KernelKey, TemplateParameterKey, match_entries, match_launch
 from occlsp.reports.merge import merge_reports
 from occlsp.source.facts import Kernel, Launch
-from occlsp.source.record import record
 
 TRUST: dict[Origin, int] = {name: rank for rank, name in enumerate(get_args(Origin))}
 _LENGTH = re.compile(r"\d+")
@@ -118,8 +119,7 @@ class EntryIndex:
         return Choice(site, entries, self._picks.setdefault(key, {}))
 
 
-@record(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The entries of a kernel on one architecture."""
 
     site: KernelSite

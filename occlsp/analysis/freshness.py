@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from occlsp.analysis.sources import SourceFile
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import FileFacts, Kernel
-from occlsp.source.record import record
 
 SLACK = 2.0
 """Seconds that a file's time may be after its report's: files are copied and checked out in any
@@ -25,8 +26,7 @@ MOST_EDITS = 1000
 """Edits whose time is remembered."""
 
 
-@record(frozen=True, slots=True)
-class Age:
+class Age(Struct, frozen=True):
     """How an entry stands to the kernel."""
 
     is_stale: bool
@@ -36,8 +36,7 @@ class Age:
     """Why it is stale, or why that is not known; None: it is of this very source."""
 
 
-@record(frozen=True, slots=True)
-class _Since:
+class _Since(Struct, frozen=True):
     time: float
     is_edit: bool
 

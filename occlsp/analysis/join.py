@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from occlsp.analysis.cases import Case, Resources, Shape, compute, shape, smem_function
 from occlsp.analysis.entries import Choice, entries_on
 from occlsp.analysis.freshness import Age
@@ -20,14 +22,12 @@ from occlsp.occupancy.checks import InvalidInput
 from occlsp.occupancy.search import best_block
 from occlsp.reports.facts import Entry
 from occlsp.source.facts import Attribute, Kernel, Launch, Triple, Value, Value3
-from occlsp.source.record import record
 
 T = TypeVar("T")
 FRESH = Age(is_stale=False)
 
 
-@record(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One kernel entry, architecture and launch."""
 
     site: KernelSite
@@ -78,8 +78,7 @@ class Row:
         return self.launch.launch.block.why or "the block size is not known"
 
 
-@record(frozen=True, slots=True)
-class LaunchJoin:
+class LaunchJoin(Struct, frozen=True):
     """A launch with all it may run, on every architecture in force."""
 
     site: LaunchSite
@@ -91,8 +90,7 @@ class LaunchJoin:
         return tuple(row for row in self.rows if row.arch == arch)
 
 
-@record(frozen=True, slots=True)
-class KernelJoin:
+class KernelJoin(Struct, frozen=True):
     """A kernel with its entries, and the rows that its figure rests on."""
 
     site: KernelSite

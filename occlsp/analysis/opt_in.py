@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from msgspec import Struct
+
 from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, Sources
 from occlsp.source.facts import Kernel, Launch
-from occlsp.source.record import record
 from occlsp.source.text import Span
 
 
-@record(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Whether a kernel is opted in: "may" (a call does it, or may), "none" (no call can), "limited"
     (to `limit` bytes)."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from occlsp.source.record import record
+from msgspec import Struct
+
 from occlsp.source.text import Span
 
 Severity = Literal["error", "warning", "information", "hint"]
 
 
-@record(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place that explains a finding."""
 
     path: str
@@ -19,8 +19,7 @@ class Related:
     message: str
 
 
-@record(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something worth saying about one place."""
 
     code: str
@@ -36,8 +35,7 @@ class Finding:
     """A model speaks, not a compiler."""
 
 
-@record(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """A label at the end of a line, at most 30 characters, that stands alone."""
 
     offset: int
@@ -47,16 +45,14 @@ class Hint:
     kind: Literal["kernel", "launch", "spill"]
 
 
-@record(frozen=True, slots=True)
-class Hover:
+class Hover(Struct, frozen=True):
     """What to show for a place, as Markdown that reads well as plain text."""
 
     span: Span
     markdown: str
 
 
-@record(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace `span` of the file by `text`. An empty span inserts."""
 
     path: str
@@ -64,8 +60,7 @@ class Edit:
     text: str
 
 
-@record(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A quick fix. `edits` are empty where `disabled` says why it cannot be offered."""
 
     title: str
@@ -79,8 +74,7 @@ class Fix:
     """Whether measurements of the kernel bear the model's ranking out; None: too few are known."""
 
 
-@record(frozen=True, slots=True)
-class Lens:
+class Lens(Struct, frozen=True):
     """A line above a kernel or launch, with the command that it runs."""
 
     span: Span
@@ -89,8 +83,7 @@ class Lens:
     arguments: tuple[object, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """A block size that can be typed here, with the occupancy that it gives."""
 
     span: Span
@@ -99,8 +92,7 @@ class Completion:
     sort: int
 
 
-@record(frozen=True, slots=True)
-class ExplorerPoint:
+class ExplorerPoint(Struct, frozen=True):
     """One configuration and its occupancy: what the sliders of the explorer set."""
 
     block: int
@@ -122,8 +114,7 @@ class ExplorerPoint:
     """Of a zero, in words."""
 
 
-@record(frozen=True, slots=True)
-class ExplorerFix:
+class ExplorerFix(Struct, frozen=True):
     """A quick fix that sets the block size, offered at a point of the curve."""
 
     block: int
@@ -133,8 +124,7 @@ class ExplorerFix:
     is_preferred: bool = False
 
 
-@record(frozen=True, slots=True)
-class ExplorerWhatIf:
+class ExplorerWhatIf(Struct, frozen=True):
     """What the compiler would make of other launch bounds."""
 
     max_threads: int | None
@@ -149,8 +139,7 @@ class ExplorerWhatIf:
     """No other row beats it in both occupancy and spills."""
 
 
-@record(frozen=True, slots=True)
-class ExplorerArchitecture:
+class ExplorerArchitecture(Struct, frozen=True):
     """The kernel on one architecture: where it stands, and how occupancy moves around it."""
 
     arch: str
@@ -170,8 +159,7 @@ class ExplorerArchitecture:
     whatif: tuple[ExplorerWhatIf, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class Explorer:
+class Explorer(Struct, frozen=True):
     """The answer to the custom request `occlsp/explorer`, for the kernel at a position."""
 
     kernel: str

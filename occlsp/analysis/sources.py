@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
+from msgspec import Struct
+
 from occlsp.source.facts import Attribute, FileFacts, Kernel, Launch
 from occlsp.source.mask import mask
-from occlsp.source.record import record
 from occlsp.source.text import LineIndex
 
 ANONYMOUS = "(anonymous namespace)"
@@ -21,16 +22,14 @@ MOST_INCLUDED = 1500
 """Files that one file's includes are followed to."""
 
 
-@record(frozen=True, slots=True)
-class KernelSite:
+class KernelSite(Struct, frozen=True):
     """A kernel and the file that it is written in."""
 
     path: str
     kernel: Kernel
 
 
-@record(frozen=True, slots=True)
-class LaunchSite:
+class LaunchSite(Struct, frozen=True):
     """A launch and the file that it is written in."""
 
     path: str
@@ -45,8 +44,7 @@ class LaunchSite:
         return self.path, launch.span.start, made, sizes
 
 
-@record(frozen=True, slots=True)
-class AttributeSite:
+class AttributeSite(Struct, frozen=True):
     """An attribute-setting call and the file that it is written in."""
 
     path: str

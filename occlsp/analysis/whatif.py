@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from occlsp.analysis.words import percent, size
 from occlsp.occupancy import InvalidInput, Occupancy, occupancy
-from occlsp.source.record import record
 
 if TYPE_CHECKING:
     from occlsp.analysis.cases import Case
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from occlsp.reports import whatif as compiler
 
 
-@record(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Struct, frozen=True):
     """The rows of one entry on one architecture, as `occlsp.reports.whatif` gives them."""
 
     entry: str
@@ -26,8 +26,7 @@ class WhatIf:
     rows: tuple[compiler.Row, ...]
 
 
-@record(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One row with the occupancy that it would give."""
 
     row: compiler.Row

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from occlsp.analysis.baseline import BadBaseline, Baseline, Change, Key, Mark, read
 from occlsp.analysis.findings import BY_CODE, severity_of

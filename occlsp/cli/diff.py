@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import structs
 
 from occlsp.cli.usage import OneLineCommand, Unusable
 
@@ -78,7 +78,7 @@ def change_json(change: Change) -> dict[str, object]:
         "kind": change.kind,
         **change.key._asdict(),
         "message": change.message,
-        "before": dataclasses.asdict(change.before) if change.before else None,
-        "after": dataclasses.asdict(change.after) if change.after else None,
+        "before": structs.asdict(change.before) if change.before else None,
+        "after": structs.asdict(change.after) if change.after else None,
         "was": change.old_key._asdict() if change.old_key else None,
     }

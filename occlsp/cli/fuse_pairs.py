@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from occlsp.analysis.advice.fused_source import FusedSource, NotSimple, fused_source
 from occlsp.analysis.advice.fusing import Bounds, Judgement, Part, judge

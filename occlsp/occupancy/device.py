@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.occupancy.capabilities import Limits, limits
 from occlsp.occupancy.checks import LARGEST, InvalidInput, check_integer
@@ -48,7 +49,7 @@ def limits_from_device(properties: Mapping[str, object]) -> Device:
     name = properties.get("name")
     return Device(
         name if isinstance(name, str) and name else None,
-        structs.replace(row, **reported, source=f"device report over {row.source}"),
+        replace(row, **reported, source=f"device report over {row.source}"),
         _number(properties, "multiProcessorCount") or None,
     )
 

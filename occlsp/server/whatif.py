@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from occlsp.analysis import join
 from occlsp.analysis.hover import kernel_text
@@ -104,7 +106,7 @@ async def whatif(session: Session, path: str, kernel: str | None) -> dict[str, A
         "ok": True,
         "message": "; ".join(problems) or None,
         "markdown": text,
-        "rows": [asdict(answer) for answer in answers],
+        "rows": msgspec.to_builtins(answers),
     }
 
 

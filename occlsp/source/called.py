@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
+from msgspec.structs import replace
+
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import evaluate_text
 from occlsp.source.deciding import (
@@ -22,7 +24,6 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import unknown
-from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_values
 from occlsp.source.sites import Call, Site
 from occlsp.source.slicing import plan
@@ -169,4 +170,4 @@ def as_asked(call: Call, site: Site, decides: Sequence[bool] | None) -> Call:
     if call.arguments is None or all(asked):
         return call
     values = zip(call.arguments, asked, strict=True)
-    return changed(call, arguments=tuple([one if is_ else NOT_ASKED for one, is_ in values]))
+    return replace(call, arguments=tuple([one if is_ else NOT_ASKED for one, is_ in values]))

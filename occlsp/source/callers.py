@@ -16,6 +16,8 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from occlsp.source.affected import function_head
 from occlsp.source.called import as_asked, calls_within, depends_on_callers
 from occlsp.source.class_instances import class_bindings
@@ -38,7 +40,6 @@ from occlsp.source.names import Binding, StaticScope
 from occlsp.source.naming import Naming, naming_of
 from occlsp.source.overloads import arity_of, for_any, hands_on, overlaps, shared_parameters
 from occlsp.source.passing import callables
-from occlsp.source.record import changed
 from occlsp.source.reuse import Asked, KeptCalls, Reuse
 from occlsp.source.sites import (
     Call,
@@ -323,12 +324,12 @@ class Callers:
                     is_named = syntax.code.startswith(function.name.encode(), one.start)
                     call = calls[one.start]
                     if one.is_pack:
-                        call = changed(call, arguments=None)
+                        call = replace(call, arguments=None)
                     found.append(as_asked(call, one, decides) if is_named else call)
                 elif syntax.code[one.start : one.start + 1].strip():
                     return None  # in text that is active, but was not come by
         if is_recursive:
-            found = [changed(one, arguments=None) for one in found]
+            found = [replace(one, arguments=None) for one in found]
         return for_any(found, begin_alike, function)
 
     def sites(self, origin: Origin, name: str) -> list[tuple[int, Site | None]]:
@@ -412,7 +413,7 @@ class Callers:
                     for name, asked in kept.decides.items()
                 )
             ):
-                return changed(kept, wanted=wanted)
+                return replace(kept, wanted=wanted)
         return None
 
     def read_calls(
@@ -443,7 +444,7 @@ class Callers:
         of_callers = self.of_callers(origin, function, names, given)
         is_idle = self.is_idle(origin, index, names)
         if is_idle and calls is not None:
-            calls = {start: changed(call, is_idle=True) for start, call in calls.items()}
+            calls = {start: replace(call, is_idle=True) for start, call in calls.items()}
         return KeptCalls(head, words, wanted, decides, of_callers, names, calls, is_idle)
 
     def is_idle(self, origin: Origin, index: int, names: AbstractSet[str]) -> bool:

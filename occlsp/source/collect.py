@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from occlsp.source import shown, types
 from occlsp.source.attribute_calls import ATTRIBUTE_CALLS, attribute_kind, cache_value
 from occlsp.source.configured import Configured
@@ -18,7 +20,6 @@ from occlsp.source.launched import WORDS, Callee, is_name, of_kernels, resolved_
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.record import changed
 from occlsp.source.relevance import Relevance
 from occlsp.source.selected import mark_selected
 from occlsp.source.setting_macros import Setting
@@ -129,7 +130,7 @@ class Collector:
         if isinstance(item, RawLaunch):
             launch = self.placed(self.launch(item, scope, guarded=guarded))
             if expansion is not None:
-                launch = changed(launch, made_by=expansion.made_by(item.span))
+                launch = replace(launch, made_by=expansion.made_by(item.span))
             original = None
             if expansion is not None and expansion.is_written(item.span.start):
                 original = self.written.get(launch.span.start)
@@ -241,7 +242,7 @@ class Collector:
         memory = shown.value(memory_expr, memory_what, "size_t")
         expression = shown.block_expression(block_what, memory_what)
         if expression is not None:
-            memory = changed(memory, block_expression=expression)
+            memory = replace(memory, block_expression=expression)
         callee = self.callee(raw, scope)
         inside = self.origin.expansion is not None
         return Launch(
@@ -274,7 +275,7 @@ class Collector:
     def configuration(self, raw: RawLaunch) -> tuple[Expr, Expr, Expr, Expr]:
         if raw.api in _CONFIGURED:
             first = raw.arguments[0] if raw.arguments else ABSENT
-            return first, first, changed(first), ABSENT
+            return first, first, replace(first), ABSENT
         config = [*raw.config, ABSENT, ABSENT, ABSENT, ABSENT]
         return config[0], config[1], config[2], config[3]
 
@@ -419,14 +420,14 @@ def as_written(launch: Launch, raw: RawLaunch | None) -> Launch:
     if raw is None:
         return launch
     grid, block, memory = (*raw.config, ABSENT, ABSENT, ABSENT)[:3]
-    return changed(
+    return replace(
         launch,
         callee_span=raw.callee.span,
         span=raw.span,
         config_span=raw.config_span,
-        grid=changed(launch.grid, text=grid.text, span=grid.span),
-        block=changed(launch.block, text=block.text, span=block.span),
-        dynamic_smem=changed(launch.dynamic_smem, text=memory.text, span=memory.span),
+        grid=replace(launch.grid, text=grid.text, span=grid.span),
+        block=replace(launch.block, text=block.text, span=block.span),
+        dynamic_smem=replace(launch.dynamic_smem, text=memory.text, span=memory.span),
         template_args=tuple(e.text.strip() for e in raw.template_args) or launch.template_args,
         statement_span=raw.statement,
         arguments=tuple(e.text for e in raw.arguments) if raw.api == "<<<>>>" else (),

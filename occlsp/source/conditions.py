@@ -6,11 +6,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from occlsp.source import expressions as ast
 from occlsp.source.evaluate import evaluate, place
 from occlsp.source.linear import Linear, Symbol, at, itself, most
 from occlsp.source.numbers import INT, UINT, Number, among, between, binary, common
-from occlsp.source.record import changed
 from occlsp.source.values import Abstract, Dim
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _with_part(dim: Dim, index: int, op: str, bound: Abstract) -> Dim:
             parts = list(triple)
             parts[index] = _narrowed(parts[index], op, bound) or parts[index]
             found.append((parts[0], parts[1], parts[2]))
-    return changed(dim, alternatives=tuple(found)) if found else dim
+    return replace(dim, alternatives=tuple(found)) if found else dim
 
 
 def _compare_made(
@@ -130,7 +131,7 @@ def _follow(variables: dict[str, Abstract], narrowed: Number) -> None:
                 for x, y, z in value.alternatives
             )
             if found != value.alternatives:
-                variables[name] = changed(value, alternatives=found)
+                variables[name] = replace(value, alternatives=found)
 
 
 def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
@@ -144,7 +145,7 @@ def _along(number: Number, narrowed: Number, symbols: set[Symbol]) -> Number:
         if number.values is not None:
             values &= set(number.values)
         if values and _holds(number, min(values), max(values)):
-            return changed(
+            return replace(
                 among(values, number.type),
                 linear=number.linear,
                 device=number.device,
@@ -163,7 +164,7 @@ def _bounded_along(number: Number, narrowed: Number, one: Linear) -> Number:
         or not _holds(number, high, high)
     ):
         return number
-    return changed(number, high=high)
+    return replace(number, high=high)
 
 
 def _holds(number: Number, low: int, high: int) -> bool:
@@ -176,16 +177,16 @@ def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
         kept = [
             value
             for value in variable.values
-            if binary(op, changed(variable, values=(value,), low=value, high=value), bound).value
+            if binary(op, replace(variable, values=(value,), low=value, high=value), bound).value
             != 0
         ]
         if not kept or len(kept) == len(variable.values):
             return None
-        return changed(among(kept, variable.type), linear=variable.linear, device=variable.device)
+        return replace(among(kept, variable.type), linear=variable.linear, device=variable.device)
     if variable.values is not None:
         return None
     if op == "==" and bound.values is not None and min(bound.values) >= 0:
-        return changed(among(bound.values, variable.type), linear=variable.linear)
+        return replace(among(bound.values, variable.type), linear=variable.linear)
     low, high = variable.low, variable.high
     as_unsigned = bound.type is not None and not bound.type.signed and variable.type != bound.type
     if as_unsigned and (low is None or low < 0):
@@ -205,4 +206,4 @@ def _narrowed(variable: Number, op: str, bound: Number) -> Number | None:
     if low is not None and high is not None and low > high:
         return None
     narrowed = between(low, high, variable.type, variable.why)
-    return changed(narrowed, linear=variable.linear, device=variable.device)
+    return replace(narrowed, linear=variable.linear, device=variable.device)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from occlsp.source import expressions as ast
 from occlsp.source import types
 from occlsp.source.evaluate import Where, evaluate, to_integer
 from occlsp.source.facts import Definition
 from occlsp.source.linear import itself
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.record import changed
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.values import (
@@ -61,7 +62,7 @@ def _definition(value: Abstract) -> Definition | None:
 def _held_by_any(value: Number, text: str) -> Number:
     """A value in a type that is not known: kept where any integer type of use holds it."""
     if value.low is not None and value.high is not None and 0 <= value.low <= value.high < 1 << 15:
-        return changed(value, type=None)
+        return replace(value, type=None)
     return unknown(value.why or f"the type {text} is not known", device=value.device)
 
 
@@ -69,7 +70,7 @@ def undefined(value: Abstract) -> Abstract:
     """The value without the place that makes it: a call's result is not edited there."""
     if not isinstance(value, Number | Dim) or value.definition is None:
         return value
-    return changed(value, definition=None)
+    return replace(value, definition=None)
 
 
 def named(value: Abstract, path: str, span: Span, name: str) -> Abstract:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TypeVar, cast
+
+from msgspec.structs import replace
 
 from occlsp.source import declarations, kernels, launches
 from occlsp.source.directives import unfold

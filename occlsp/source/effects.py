@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from occlsp.source.lexer import Token, matching, spelled, split_arguments
-from occlsp.source.record import record
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 SPECIFIERS = frozenset(
@@ -69,8 +70,7 @@ ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<
 _SETS = ASSIGNMENTS | {"++", "--"}
 
 
-@record(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """One declared variable."""
 
     type: str
@@ -249,8 +249,7 @@ def _function_pointer(part: list[Token], index: int, base: str) -> list[Declarat
     return [Declaration(f"{base} (*)", name, initial, form, is_array, is_function_pointer=True)]
 
 
-@record(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """`target op value`."""
 
     target: tuple[Token, ...]
@@ -293,8 +292,7 @@ def _step(target: Sequence[Token], op: str) -> Assignment | None:
     return Assignment(tuple(target), f"{op[0]}=", (Token("number", "1", -1),))
 
 
-@record(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A variable that a statement may change other than by an assignment of its own."""
 
     name: str

@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.source import expressions as ast
 from occlsp.source import types
@@ -33,7 +36,6 @@ from occlsp.source.numbers import (
     unary,
     unknown,
 )
-from occlsp.source.record import record
 from occlsp.source.text import Span
 from occlsp.source.together import either
 from occlsp.source.values import (
@@ -55,8 +57,7 @@ MAX_STEPS = 5_000
 MAX_CALLS = 24
 
 
-@record(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """The file text that an expression's offsets count from."""
 
     path: str

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.source.definitions import read_inside
 from occlsp.source.facts import Definition
@@ -19,7 +21,6 @@ from occlsp.source.fragment import words
 from occlsp.source.lexer import Token, tokenize
 from occlsp.source.macros import Place, in_body
 from occlsp.source.parse import parse
-from occlsp.source.record import changed, record
 from occlsp.source.syntax import FileSyntax, RawCall, RawLaunch
 from occlsp.source.text import Span
 from occlsp.source.view import View
@@ -30,8 +31,7 @@ MAX_VARIANTS = 4
 MAX_ALIASES = 4
 
 
-@record(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """One use of a macro in the text of a file."""
 
     name: str
@@ -41,8 +41,7 @@ class Use:
     """Behind its arguments."""
 
 
-@record(frozen=True, slots=True)
-class Offsets:
+class Offsets(Struct, frozen=True):
     """The file's offset of each character of an expanded text; negative where a body made it."""
 
     ends: Sequence[int]
@@ -63,8 +62,7 @@ class Offsets:
         return start + inside if start >= 0 else start
 
 
-@record(frozen=True, slots=True)
-class Expansion:
+class Expansion(Struct, frozen=True):
     """The text that a use expands to."""
 
     use: Use
@@ -203,7 +201,7 @@ def placed(fact: Any, convert: Callable[[Span], Span]) -> Any:
         moved = placed(value, convert)
         if moved is not value:
             changes[name] = moved
-    return changed(fact, **changes) if changes else fact
+    return replace(fact, **changes) if changes else fact
 
 
 _PLAIN = frozenset((str, int, bool, type(None)))
@@ -213,9 +211,9 @@ _PLAIN = frozenset((str, int, bool, type(None)))
 @cache
 def _fields(kind: Hashable) -> tuple[str, ...]:
     """The fields of a fact's type that may hold places."""
-    if kind is Definition or not (isinstance(kind, type) and is_dataclass(kind)):
+    if kind is Definition or not (isinstance(kind, type) and issubclass(kind, Struct)):
         return ()
-    return tuple([item.name for item in fields(kind)])
+    return kind.__struct_fields__
 
 
 def launching_macros(view: View) -> frozenset[str]:

@@ -6,11 +6,12 @@ What it cannot read becomes `Opaque` with the reason; nothing raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from occlsp.source.lexer import Token, matching, spelled, split_arguments, tokenize
-from occlsp.source.record import record
 from occlsp.source.type_syntax import BUILTIN_WORDS, TYPE_WORDS, may_be_type, template_arguments
 
 MAX_DEPTH = 200
@@ -21,23 +22,20 @@ MAX_EXPRESSION = 4_000
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 
 
-@record(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """An expression; `start` and `end` are offsets in the text (-1 where a macro made it)."""
 
-    start: int = field(default=-1, kw_only=True)
-    end: int = field(default=-1, kw_only=True)
+    start: int = -1
+    end: int = -1
 
 
-@record(frozen=True, slots=True)
-class Literal(Node):
+class Literal(Node, frozen=True):
     """A number, character or boolean literal, as written."""
 
     text: str
 
 
-@record(frozen=True, slots=True)
-class Name(Node):
+class Name(Node, frozen=True):
     """`a::b<args>::c`: `text` as written without template arguments' inside changed."""
 
     text: str
@@ -46,16 +44,14 @@ class Name(Node):
     """Template arguments of the last part."""
 
 
-@record(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """Prefix operators, `&` and `*` included."""
 
     op: str
     operand: Node
 
 
-@record(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Node, frozen=True):
     """Infix operators, comma and assignments excluded."""
 
     op: str
@@ -63,8 +59,7 @@ class Binary(Node):
     right: Node
 
 
-@record(frozen=True, slots=True)
-class Ternary(Node):
+class Ternary(Node, frozen=True):
     """`condition ? yes : no`."""
 
     condition: Node
@@ -72,24 +67,21 @@ class Ternary(Node):
     no: Node
 
 
-@record(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """`callee(arguments)`: a function, a constructor or a functional cast."""
 
     callee: Node
     arguments: tuple[Node, ...]
 
 
-@record(frozen=True, slots=True)
-class Braces(Node):
+class Braces(Node, frozen=True):
     """`{a, b}`, or `T{a, b}` with its type."""
 
     items: tuple[Node, ...]
     type: str | None = None
 
 
-@record(frozen=True, slots=True)
-class Cast(Node):
+class Cast(Node, frozen=True):
     """`(type)operand`, `static_cast<type>(operand)`."""
 
     type: str
@@ -98,32 +90,28 @@ class Cast(Node):
     """False for `(name)(operand)`, which is a call where the name is no type."""
 
 
-@record(frozen=True, slots=True)
-class Member(Node):
+class Member(Node, frozen=True):
     """`object.name` or `object->name`."""
 
     object: Node
     name: str
 
 
-@record(frozen=True, slots=True)
-class Index(Node):
+class Index(Node, frozen=True):
     """`object[index]`."""
 
     object: Node
     index: Node
 
 
-@record(frozen=True, slots=True)
-class Sizeof(Node):
+class Sizeof(Node, frozen=True):
     """`sizeof(text)` or `alignof(text)`: a type or an expression."""
 
     text: str
     operator: str = "sizeof"
 
 
-@record(frozen=True, slots=True)
-class Opaque(Node):
+class Opaque(Node, frozen=True):
     """What was not understood."""
 
     why: str

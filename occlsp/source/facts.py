@@ -6,17 +6,16 @@ is in; a `Definition` names its own file.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal
 
-from occlsp.source.record import record
+from msgspec import Struct, field
+
 from occlsp.source.text import Span
 
 Triple = tuple[int, int, int]
 
 
-@record(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """The one place in a source that a value comes from: what a quick fix would edit."""
 
     path: str
@@ -27,8 +26,7 @@ class Definition:
     """The constant's, macro's or variable's name; None for a literal in place."""
 
 
-@record(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """An integer expression of the source and all that is known of what it can be.
 
     `values` holds every value that it can have (sorted; one element: it is known), `min` and
@@ -52,8 +50,7 @@ class Value:
         return self.values[0] if self.values is not None and len(self.values) == 1 else None
 
 
-@record(frozen=True, slots=True)
-class Value3:
+class Value3(Struct, frozen=True):
     """A `dim3` expression: as `Value`, with triples. Absent components of a `dim3` are 1."""
 
     text: str
@@ -72,8 +69,7 @@ class Value3:
         return self.values[0] if self.values is not None and len(self.values) == 1 else None
 
 
-@record(frozen=True, slots=True)
-class LaunchBounds:
+class LaunchBounds(Struct, frozen=True):
     """`__launch_bounds__(max_threads, min_blocks, max_blocks_per_cluster)`."""
 
     max_threads: Value
@@ -83,8 +79,7 @@ class LaunchBounds:
     """The whole attribute, as written; None when it comes from `__block_size__`."""
 
 
-@record(frozen=True, slots=True)
-class InstanceBounds:
+class InstanceBounds(Struct, frozen=True):
     """Launch bounds that depend on template arguments, for one instantiation."""
 
     template_args: tuple[str, ...]
@@ -92,8 +87,7 @@ class InstanceBounds:
     min_blocks: Value | None = None
 
 
-@record(frozen=True, slots=True)
-class TemplateParameter:
+class TemplateParameter(Struct, frozen=True):
     """One template parameter: `int N = 4` has kind "int", name "N", default "4"."""
 
     kind: str
@@ -103,8 +97,7 @@ class TemplateParameter:
     is_pack: bool = False
 
 
-@record(frozen=True, slots=True)
-class Kernel:
+class Kernel(Struct, frozen=True):
     """One `__global__` function, as declared or defined at one place."""
 
     name: str
@@ -145,8 +138,7 @@ class Kernel:
     """Template arguments in view: launches, explicit instantiations, address-of."""
 
 
-@record(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """One place that launches a kernel."""
 
     kernel: str
@@ -194,8 +186,7 @@ class Launch:
     """The launch in the body of a `#define` of the file that a use of it makes this one of."""
 
 
-@record(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """A call that sets a function attribute of a kernel."""
 
     kernel: str | None
@@ -212,8 +203,7 @@ class Attribute:
     guarded: bool = False
 
 
-@record(frozen=True, slots=True)
-class SourceError:
+class SourceError(Struct, frozen=True):
     """Something in a file that kept a fact from being read, for people."""
 
     message: str
@@ -221,8 +211,7 @@ class SourceError:
     """1-based."""
 
 
-@record(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     """All that is known of one file, with what its includes and the workspace say."""
 
     path: str

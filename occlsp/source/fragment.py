@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from occlsp.source.brackets import match_all, split_at_commas
 from occlsp.source.syntax import Expr, expression
@@ -103,7 +104,7 @@ def moved(fact: object, delta: int) -> object:
         return Expr(fact.text, Span(fact.span[0] + delta, fact.span[1] + delta))
     if isinstance(fact, tuple):
         return tuple(moved(one, delta) for one in fact) if fact else fact
-    fields = getattr(fact, "__dataclass_fields__", None)
+    fields = getattr(fact, "__struct_fields__", None)
     if fields is None:
         return fact
     changes = {}

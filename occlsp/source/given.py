@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from occlsp.source.class_instances import template_argument, template_arguments
 from occlsp.source.collect import Origin
 from occlsp.source.conversion import converted, evaluate_text
@@ -12,7 +14,6 @@ from occlsp.source.macros import Place as At
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.record import changed
 from occlsp.source.resolve import parameter_symbol
 from occlsp.source.sites import Call
 from occlsp.source.syntax import Expr, Function
@@ -58,7 +59,7 @@ def _argument(call: Call, position: int, default: Expr | None, scope: StaticScop
     assert call.arguments is not None
     if position < len(call.arguments):
         value = call.arguments[position]
-        return changed(value, linear=()) if isinstance(value, Number) else value
+        return replace(value, linear=()) if isinstance(value, Number) else value
     if default is not None:
         return evaluate_text(default, scope, None)
     return unknown("not given")
@@ -95,7 +96,7 @@ def _pair(
         for name, number in known.items():
             if isinstance(number, Number) and _is_several(number):
                 together = pairs.get(name) or alone(place, name, number)
-                known[name] = changed(number, together=together)
+                known[name] = replace(number, together=together)
 
 
 def _rows(columns: Mapping[str, Sequence[Number]]) -> list[tuple[int, ...]]:

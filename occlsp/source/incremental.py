@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from occlsp.source.branches import Scan
 from occlsp.source.reader import Facts, Reader, place
-from occlsp.source.record import record
 from occlsp.source.scanner import Scanner
 from occlsp.source.shifting import Shift
 from occlsp.source.states import Checkpoint
@@ -22,8 +23,7 @@ Item = TypeVar("Item")
 NOWHERE = Span(-1, -1)
 
 
-@record(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """`old[start:old_end]` was replaced by `new[start:new_end]`."""
 
     start: int

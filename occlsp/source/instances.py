@@ -12,10 +12,11 @@ from copy import copy
 from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from occlsp.source import types
 from occlsp.source.lexer import Token, spelled, tokenize
 from occlsp.source.numbers import Number, among
-from occlsp.source.record import record
 from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.together import Together, rows_of
@@ -42,8 +43,7 @@ def spelled_parts(qualified: Sequence[Part]) -> str:
     )
 
 
-@record(frozen=True, slots=True)
-class Types:
+class Types(Struct, frozen=True):
     """A type that is one of several: each as text."""
 
     texts: tuple[str, ...]

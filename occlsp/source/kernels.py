@@ -10,11 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from occlsp.source.brackets import match_parenthesis, skip_blanks, split, strip
 from occlsp.source.fragment import Fragment, is_word_at, occurrences
 from occlsp.source.heads import Candidate, Head, looks_like_parameters, read_head
 from occlsp.source.parameters import parameter, template_parameters
-from occlsp.source.record import record
 from occlsp.source.syntax import Expr, RawKernel
 from occlsp.source.text import Span
 
@@ -27,8 +28,7 @@ _LONGEST_OPEN = 512
 _MOST_BRACES = 64
 
 
-@record(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """What stands for `__global__`."""
 
     aliases: frozenset[bytes]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from occlsp.source import types
 from occlsp.source.lexer import Token, split_arguments
 from occlsp.source.numbers import INT, unknown
-from occlsp.source.record import changed
 from occlsp.source.syntax import Function
 from occlsp.source.view import View
 
@@ -61,7 +62,7 @@ def _answer(argument: list[Token], call: str, interpreter: Variables) -> None:
         return
     path = "".join(t.text for t in argument if t.text not in ("&", "(", ")", "*"))
     interpreter.spoil(name, f"{name} is asked of the runtime")
-    answer = changed(
+    answer = replace(
         unknown(f"{call}() answers it at run time", INT, device=True),
         occupancy=_POTENTIAL.match(call) is not None,
     )

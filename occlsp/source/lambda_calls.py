@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from occlsp.source import types
 from occlsp.source.brackets import split
 from occlsp.source.literals import literal
 from occlsp.source.numbers import IntType, Number, among
 from occlsp.source.passing import callables
-from occlsp.source.record import changed
 from occlsp.source.sites import handed_to, read_site
 from occlsp.source.syntax import Function
 from occlsp.source.together import in_rows
@@ -83,7 +84,7 @@ def given_to(
             kinds[f"{parameter}{member}"] = type_
     rows = in_rows(place, tuple(columns), zip(*columns.values(), strict=True))
     return {
-        key: changed(among(values, kinds[key]), together=rows.get(key))
+        key: replace(among(values, kinds[key]), together=rows.get(key))
         for key, values in columns.items()
     }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from occlsp.source import types
 from occlsp.source.evaluate import evaluate
 from occlsp.source.instances import NOT_KNOWN
 from occlsp.source.names import StaticScope
-from occlsp.source.record import record
 from occlsp.source.syntax import (
     Function,
     RawKernel,
@@ -20,8 +21,7 @@ from occlsp.source.values import (
 )
 
 
-@record(frozen=True, slots=True)
-class Callee:
+class Callee(Struct, frozen=True):
     """What is launched."""
 
     name: str

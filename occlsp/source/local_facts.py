@@ -13,6 +13,8 @@ from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from occlsp.source.affected import function_head, kernel_head
 from occlsp.source.beside import Seen
 from occlsp.source.callers import Callers, Paused
@@ -34,7 +36,6 @@ from occlsp.source.kernel_facts import kernel_facts
 from occlsp.source.made_launches import decided
 from occlsp.source.moving import Given
 from occlsp.source.pieces import Pieces
-from occlsp.source.record import changed
 from occlsp.source.resolve import deciding_names, function_facts
 from occlsp.source.reuse import KeptFunction, KeptKernel, Memory, Reuse
 from occlsp.source.shared_memory import SharedMemory, users_in_view
@@ -178,7 +179,7 @@ class Reading:
             if kept.asks and kept.uncalled is None:
                 work = partial(self.with_callers, callers, index, kept, launches, calls, inside)
                 kept = yield from self.in_pieces(callers, work)
-                kept = changed(kept, uncalled=(self.path, index) in callers.uncalled)
+                kept = structs.replace(kept, uncalled=(self.path, index) in callers.uncalled)
             elif kept.uncalled:
                 callers.uncalled.add((self.path, index))
             span = self.syntax.functions[index].span
@@ -222,16 +223,18 @@ class Reading:
             if bare is None:
                 bare = function_facts(self.origin, index, launches, calls, no_callers, uses)
                 kept = self.deciding(kept, function, bare)
-            return replace(kept, bare=bare, given=given, facts=None if given is None else bare)
+            return structs.replace(
+                kept, bare=bare, given=given, facts=None if given is None else bare
+            )
         facts = function_facts(self.origin, index, launches, calls, lambda _: given, uses)
-        return replace(self.deciding(kept, function, facts), given=given, facts=facts)
+        return structs.replace(self.deciding(kept, function, facts), given=given, facts=facts)
 
     def deciding(
         self, kept: KeptFunction, function: Function, facts: FunctionFacts
     ) -> KeptFunction:
         """What is kept of a function with the names that decided more facts of it."""
         words = kept.words | self.reuse.words(function, kept.head, facts.names)
-        return replace(kept, names=kept.names | facts.names, words=words)
+        return structs.replace(kept, names=kept.names | facts.names, words=words)
 
     def told(self, kept: KeptFunction, index: int, callers: Callers) -> FunctionFacts:
         """A function's facts as they are told."""
@@ -240,7 +243,7 @@ class Reading:
         is_template = self.syntax.functions[index].is_template
         if not is_template or (self.path, index) not in callers.uncalled:
             return facts
-        unused = [replace(one, in_uninstantiated_template=True) for one in facts.launches]
+        unused = [structs.replace(one, in_uninstantiated_template=True) for one in facts.launches]
         return replace(facts, launches=unused)
 
 
@@ -355,7 +358,7 @@ def namespace_expansion(
     for raw in syntax.kernels:
         if raw.in_macro is not None:
             continue
-        raw = replace(raw, from_macro=expansion.use.name, conditions=())
+        raw = structs.replace(raw, from_macro=expansion.use.name, conditions=())
         kernel = kernel_facts(raw, reading.path, syntax, reading.view, memory)
         made.append((placed(raw, expansion.placed), placed(kernel, expansion.placed)))
     return made

@@ -11,11 +11,12 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from occlsp.source import expressions as ast
 from occlsp.source.build_macros import DEFINED_BY_NVCC, DEPENDS_ON_BUILD, NOT_FOR_NVIDIA
 from occlsp.source.lexer import Token, matching, split_arguments, tokenize
 from occlsp.source.preprocessor import NOT_KNOWN, condition_value
-from occlsp.source.record import record
 from occlsp.source.syntax import Condition, Define, Expr
 from occlsp.source.text import Span
 
@@ -42,8 +43,7 @@ class Definition(NamedTuple):
     define: Define
 
 
-@record(frozen=True, slots=True)
-class Alternatives:
+class Alternatives(Struct, frozen=True):
     """What a macro can be at a place: its definitions, and whether it may be undefined."""
 
     definitions: tuple[Definition, ...] = ()

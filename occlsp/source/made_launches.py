@@ -7,8 +7,9 @@ void f(int* p) { const int THREADS = 128; LAUNCH(4) }
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from occlsp.source.facts import Launch, Triple, Value, Value3
 from occlsp.source.shown import MAX_VALUES

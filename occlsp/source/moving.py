@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from occlsp.source.facts import (
     Attribute,
     Definition,
@@ -18,7 +20,6 @@ from occlsp.source.incremental import Edit
 from occlsp.source.instances import Types
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number
-from occlsp.source.record import changed
 from occlsp.source.text import Span, span_of
 from occlsp.source.values import Abstract, Dim
 
@@ -91,7 +92,7 @@ class Move:
         return [self.launch(one) for one in many]
 
     def launch(self, one: Launch) -> Launch:
-        return changed(
+        return replace(
             one,
             callee_span=self.span(one.callee_span),
             span=self.span(one.span),
@@ -107,7 +108,7 @@ class Move:
 
     def attributes(self, many: Iterable[Attribute]) -> list[Attribute]:
         return [
-            changed(
+            replace(
                 one,
                 span=self.span(one.span),
                 value=self.value(one.value),
@@ -117,7 +118,7 @@ class Move:
         ]
 
     def kernel(self, one: Kernel) -> Kernel:
-        return changed(
+        return replace(
             one,
             name_span=self.span(one.name_span),
             span=self.span(one.span),
@@ -151,7 +152,7 @@ class Move:
             linear = tuple([(self.symbol(one[0]), *one[1:]) for one in linear])
         elif definition is one.definition:
             return one
-        return changed(one, definition=definition, linear=linear)
+        return replace(one, definition=definition, linear=linear)
 
     def symbol(self, symbol: tuple[str, int]) -> tuple[str, int]:
         """A variable by where it gets its value."""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from occlsp.source.facts import Definition
 from occlsp.source.linear import Linear, linear
-from occlsp.source.record import changed, record
 from occlsp.source.together import Together, paired
 
 MAX_SET = 32
@@ -44,8 +46,7 @@ LONG = IntType(64, signed=True)
 ULONG = IntType(64, signed=False)
 
 
-@record(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """What is known of an integer."""
 
     type: IntType | None = None
@@ -92,7 +93,7 @@ class Number:
 
     def asked(self, *, device: bool) -> Number:
         """The same, depending on the device or not."""
-        return self if device == self.device else changed(self, device=device)
+        return self if device == self.device else replace(self, device=device)
 
 
 def known(value: int, type_: IntType = INT, definition: Definition | None = None) -> Number:
@@ -136,11 +137,11 @@ def join(left: Number, right: Number) -> Number:
     if left.values is not None and right.values is not None:
         joined = among(left.values + right.values, type_)
         same = left.definition if left.definition == right.definition else None
-        return changed(joined, definition=same, device=device, linear=linear, occupancy=occupancy)
+        return replace(joined, definition=same, device=device, linear=linear, occupancy=occupancy)
     low = None if left.low is None or right.low is None else min(left.low, right.low)
     high = None if left.high is None or right.high is None else max(left.high, right.high)
     joined = between(low, high, type_, left.why or right.why)
-    return changed(joined, device=device, linear=linear, occupancy=occupancy)
+    return replace(joined, device=device, linear=linear, occupancy=occupancy)
 
 
 def convert(number: Number, type_: IntType | None) -> Number:
@@ -160,7 +161,7 @@ def convert(number: Number, type_: IntType | None) -> Number:
     if number.low is None and number.high is None:
         # What a narrow type holds is no multiple of the wide value any more.
         kept = number.linear if type_.bits >= 32 else ()
-        return changed(number, type=type_, linear=kept)
+        return replace(number, type=type_, linear=kept)
     # A bound holds after the conversion only where nothing can wrap below or above it.
     source = number.type
     low_ok = number.low is not None and number.low >= 0
@@ -171,7 +172,7 @@ def convert(number: Number, type_: IntType | None) -> Number:
     if high is not None and high > type_.highest:
         high = None
     low = number.low if within and number.low is not None and number.low >= type_.lowest else None
-    return changed(number, type=type_, low=low, high=high)
+    return replace(number, type=type_, low=low, high=high)
 
 
 def extent(number: Number) -> Number:
@@ -182,7 +183,7 @@ def extent(number: Number) -> Number:
     converted = convert(number, UINT)
     if number.values is not None or number.high is None or converted.high is not None:
         return converted
-    return changed(converted, high=number.high) if 0 <= number.high <= UINT.highest else converted
+    return replace(converted, high=number.high) if 0 <= number.high <= UINT.highest else converted
 
 
 def truth(number: Number) -> Number:
@@ -422,7 +423,7 @@ def _shift(op: str, left: Number, right: Number) -> Number:
     result = among(values, type_)
     if op == "<<" and right.value is not None:
         scale = known(1 << right.value, type_)
-        return changed(result, linear=linear("*", left, scale))
+        return replace(result, linear=linear("*", left, scale))
     return result
 
 

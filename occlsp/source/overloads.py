@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from msgspec.structs import replace
+
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.instances import NOT_KNOWN
 from occlsp.source.names import Binding
 from occlsp.source.numbers import unknown
-from occlsp.source.record import changed
 from occlsp.source.sites import Call, Site
 from occlsp.source.syntax import Function
 
@@ -64,7 +65,7 @@ def for_any(calls: list[Call], shared: int | None, function: Function) -> list[C
         for call in calls
     ]
     return [
-        changed(call, template=template, arguments=None)
+        replace(call, template=template, arguments=None)
         for call, template in zip(calls, many, strict=True)
     ]
 

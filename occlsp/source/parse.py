@@ -14,7 +14,8 @@ at the same span, whose conditions tell them apart.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.source import definitions, incremental
 from occlsp.source.branches import Scan
@@ -22,7 +23,6 @@ from occlsp.source.facts import SourceError
 from occlsp.source.inside import rescan_inside
 from occlsp.source.mask import blank, mask, mask_again
 from occlsp.source.reader import MOST_FACTS, Facts, Reader, macro_made_kernels, place
-from occlsp.source.record import record
 from occlsp.source.scanner import Scanner
 from occlsp.source.stepping import Step
 from occlsp.source.surroundings import Surroundings
@@ -36,8 +36,7 @@ NEARBY = 8_000
 """Bytes around an edit that are soon read again."""
 
 
-@record(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """A parsed file with what `reparse` needs to read only what an edit changes."""
 
     syntax: FileSyntax

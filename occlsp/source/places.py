@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, structs
+
 from occlsp.source.facts import Definition, Value, Value3
 from occlsp.source.incremental import Edit
 from occlsp.source.moving import Move
-from occlsp.source.record import changed, record
 from occlsp.source.reuse import K, Memory
 from occlsp.source.text import Span
 from occlsp.source.view import FileIndex
@@ -41,8 +42,7 @@ class Anchor(NamedTuple):
         return value.span if value is not None else None
 
 
-@record(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """What of another file was looked at."""
 
     digest: bytes
@@ -168,7 +168,7 @@ class _MoveElsewhere(Move):
         for old, new in self.moved[one.path].items():
             if _holds(old, one.span):
                 start, end = (offset + new.start - old.start for offset in one.span)
-                return changed(one, span=Span(start, end))
+                return structs.replace(one, span=Span(start, end))
         self.is_lost = True
         return one
 

@@ -10,12 +10,13 @@ from functools import partial
 from itertools import islice, zip_longest
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from occlsp.source import declarations, kernels, launches
 from occlsp.source.branches import Scan
 from occlsp.source.definitions import read_bodies
 from occlsp.source.fragment import Fragment, written
 from occlsp.source.heads import Head, qualifiers, read_head
-from occlsp.source.record import changed
 from occlsp.source.states import Block
 from occlsp.source.surroundings import Surroundings
 from occlsp.source.syntax import (
@@ -206,7 +207,7 @@ class Reader:
         found.sort(key=lambda one: one[0])
         self.facts.constant_places = [offset for offset, _ in found]
         self.facts.constants = [
-            constant if constant.previous is None else changed(constant, previous=index - 1)
+            constant if constant.previous is None else replace(constant, previous=index - 1)
             for index, (_, constant) in enumerate(found)
         ]
 
@@ -264,7 +265,7 @@ class Reader:
                     known = around.closing.get(terminator, around.end - 1) + 1
                 body = Span(terminator, known)
                 end = body.end
-        return changed(
+        return replace(
             kernel,
             scope=(*self.around.scope(kernel.name_span.start), *kernel.scope),
             body=body,
@@ -295,7 +296,7 @@ class Reader:
             function = self.function_at(token)
             conditions = self.scan.conditions_at(token)
             self.facts.shared.extend(
-                changed(variable, function=function, conditions=conditions)
+                replace(variable, function=function, conditions=conditions)
                 for variable in declarations.shared_variables(self.around.fragment(token), token)
             )
 
@@ -332,7 +333,7 @@ def macro_made_kernels(
         name = fragment.words(start, match.end() - 1)
         for define, kernel in macros[name]:
             parameters = define.parameters or ()
-            yield changed(
+            yield replace(
                 kernel,
                 name=kernels.substituted(kernel.name, parameters, arguments),
                 launch_bounds=kernel.launch_bounds

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from msgspec import Struct, structs
+
 from occlsp.source.affected import (
     Declared,
     affected_names,
@@ -33,7 +35,6 @@ from occlsp.source.incremental import difference
 from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given, Move
 from occlsp.source.naming import Naming
-from occlsp.source.record import changed, record
 from occlsp.source.sentences import NO_VARIABLES
 from occlsp.source.sites import Call
 from occlsp.source.syntax import FileSyntax, Function, RawKernel
@@ -74,8 +75,7 @@ PACKED = ("kernel_names", "variables", "kernels", "functions", "calls", "elsewhe
 K = TypeVar("K", "KeptKernel", "KeptFunction", "KeptCalls")
 
 
-@record(frozen=True, slots=True)
-class KeptKernel:
+class KeptKernel(Struct, frozen=True):
     """One kernel's facts, and what they depend on besides its text."""
 
     head: tuple[object, ...]
@@ -91,8 +91,7 @@ class KeptKernel:
         return KeptKernel(self.head, self.words, facts, self.arguments, instances)
 
 
-@record(frozen=True, slots=True)
-class KeptFunction:
+class KeptFunction(Struct, frozen=True):
     """One function's facts, and what they depend on besides its text."""
 
     head: tuple[object, ...]
@@ -112,7 +111,7 @@ class KeptFunction:
 
     def moved(self, move: Move) -> KeptFunction:
         bare, facts = _facts_moved(self.bare, move), _facts_moved(self.facts, move)
-        return changed(self, bare=bare, given=move.given(self.given), facts=facts)
+        return structs.replace(self, bare=bare, given=move.given(self.given), facts=facts)
 
 
 def _facts_moved(facts: FunctionFacts | None, move: Move) -> FunctionFacts | None:
@@ -122,8 +121,7 @@ def _facts_moved(facts: FunctionFacts | None, move: Move) -> FunctionFacts | Non
     return replace(facts, launches=launches, attributes=attributes)
 
 
-@record(frozen=True, slots=True)
-class KeptCalls:
+class KeptCalls(Struct, frozen=True):
     """The calls in one function, and what they depend on besides its text."""
 
     head: tuple[object, ...]
@@ -143,7 +141,7 @@ class KeptCalls:
         calls = None
         if self.calls is not None:
             calls = {move.offset(start): call.moved(move) for start, call in self.calls.items()}
-        return changed(self, given=move.given(self.given), calls=calls)
+        return structs.replace(self, given=move.given(self.given), calls=calls)
 
 
 @dataclass(slots=True)
@@ -270,8 +268,8 @@ class Earlier:
             if words is None:
                 continue
             if kept.uncalled is not None and self.may_be_given_else(function):
-                kept = changed(kept, uncalled=None)
-            yield changed(kept, words=kept.words | words) if words else kept
+                kept = structs.replace(kept, uncalled=None)
+            yield structs.replace(kept, words=kept.words | words) if words else kept
 
     def may_be_given_else(self, function: Function) -> bool:
         """Whether callers may give a function something else than before."""
@@ -286,7 +284,7 @@ class Earlier:
         for kept in self.valid(self.before.calls, function.span, head):
             words = self.words_if_harmless(function, kept.names, kept.wanted)
             if words is not None:
-                yield changed(kept, words=kept.words | words) if words else kept
+                yield structs.replace(kept, words=kept.words | words) if words else kept
 
     def valid(
         self, table: dict[Span, list[K]], span: Span, head: tuple[object, ...]

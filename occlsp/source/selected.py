@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from occlsp.source import statements as st
 from occlsp.source.facts import Launch
-from occlsp.source.record import changed
 
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*\b(?!\s*[(:])")
 """No function's name, member or scope: those are shared by conditions of different things."""
@@ -26,7 +27,7 @@ def mark_selected(launches: list[Launch], first: int, text: str, position: int) 
         launch = launches[index]
         several = [launch.block.values, launch.dynamic_smem.values]
         if any(len(values or ()) > 1 for values in several) and is_selected(text, position):
-            launches[index] = changed(launch, is_selected=True)
+            launches[index] = replace(launch, is_selected=True)
 
 
 def is_selected(text: str, position: int) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from occlsp.source.brackets import match_angle, skip_blanks
 from occlsp.source.expansion import arguments_end
 from occlsp.source.lexer import split_arguments, tokenize
 from occlsp.source.moving import Move
 from occlsp.source.names import Binding
 from occlsp.source.passing import callables
-from occlsp.source.record import record
 from occlsp.source.syntax import Expr, Function
 from occlsp.source.text import Span
 from occlsp.source.type_syntax import template_arguments
@@ -22,8 +23,7 @@ from occlsp.source.values import Abstract
 from occlsp.source.view import View
 
 
-@record(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call: its template arguments, and what its arguments can be (None: instantiation)."""
 
     template: tuple[Binding, ...]
@@ -40,8 +40,7 @@ class Call:
         return Call(template, values, self.is_idle)
 
 
-@record(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """The text of one call."""
 
     start: int
@@ -152,8 +151,7 @@ def _forwarded(code: bytes, name: Span, template: tuple[str, ...], view: View) -
     return Site(name.start, name, template, _arguments(code, min(comma.end(), end), end))
 
 
-@record(frozen=True, slots=True)
-class Handed:
+class Handed(Struct, frozen=True):
     """A function's name as an argument: of which call, and which argument."""
 
     callee: str

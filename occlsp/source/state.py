@@ -7,13 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from occlsp.source import types
 from occlsp.source.evaluate import Budget
 from occlsp.source.instances import Types
 from occlsp.source.launched import WORDS
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.record import record
 from occlsp.source.values import (
     Abstract,
     join_values,
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from occlsp.source.variables import Variables
 
 
-@record(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """A body to follow."""
 
     text: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from occlsp.source.record import record
+from msgspec import Struct
+
 from occlsp.source.text import places_of
 
 MAX_NESTING = 150
@@ -21,16 +22,14 @@ MARKS = re.compile("[\x01\x02\x03]")
 Range = tuple[int, int]
 
 
-@record(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """Any statement: where it stands."""
 
     start: int
     end: int
 
 
-@record(frozen=True, slots=True)
-class LambdaBody:
+class LambdaBody(Struct, frozen=True):
     """A lambda, or a block that a macro takes, inside of a statement."""
 
     head: Range
@@ -38,8 +37,7 @@ class LambdaBody:
     body: Block
 
 
-@record(frozen=True, slots=True)
-class Simple(Statement):
+class Simple(Statement, frozen=True):
     """An expression or a declaration, up to its semicolon."""
 
     lambdas: tuple[LambdaBody, ...] = ()
@@ -47,15 +45,13 @@ class Simple(Statement):
     """ "return", "throw", "goto", "break" or "continue"."""
 
 
-@record(frozen=True, slots=True)
-class Block(Statement):
+class Block(Statement, frozen=True):
     """`{ … }`."""
 
     statements: tuple[Statement, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class If(Statement):
+class If(Statement, frozen=True):
     """`if (…) … else …`."""
 
     condition: Range
@@ -63,8 +59,7 @@ class If(Statement):
     no: Statement | None
 
 
-@record(frozen=True, slots=True)
-class Loop(Statement):
+class Loop(Statement, frozen=True):
     """`for`, `while`, `do`, and a macro followed by a block, which may be a loop."""
 
     kind: str
@@ -72,23 +67,20 @@ class Loop(Statement):
     body: Statement
 
 
-@record(frozen=True, slots=True)
-class Switch(Statement):
+class Switch(Statement, frozen=True):
     """`switch (…) …`."""
 
     condition: Range
     body: Statement
 
 
-@record(frozen=True, slots=True)
-class Case(Statement):
+class Case(Statement, frozen=True):
     """`case …:`; an empty range is `default:`."""
 
     value: Range
 
 
-@record(frozen=True, slots=True)
-class Choice(Statement):
+class Choice(Statement, frozen=True):
     """`#if` branches of which any may be active."""
 
     branches: tuple[tuple[Statement, ...], ...]

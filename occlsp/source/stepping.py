@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from occlsp.source.record import record
+from msgspec import Struct
+
 from occlsp.source.syntax import FileSyntax, Function
 from occlsp.source.text import common_prefix, common_suffix
 
@@ -17,8 +18,7 @@ MOST_STEPS = 50
 """Edits back that are remembered of an index."""
 
 
-@record(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """From one reading of a file to the next: what stands around a part is as it was."""
 
     start: int
@@ -36,8 +36,7 @@ class Step:
     """Whether its `#define`s are those that were there."""
 
 
-@record(frozen=True, slots=True)
-class Since:
+class Since(Struct, frozen=True):
     """The reading before, and the way from it to this one."""
 
     index: FileIndex

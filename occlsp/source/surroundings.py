@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
 
+from msgspec.structs import replace
+
 from occlsp.source.branches import Scan, one_branch
 from occlsp.source.fragment import Fragment, moved
-from occlsp.source.record import changed
 from occlsp.source.states import Conditions
 from occlsp.source.syntax import Condition, RawCall, RawKernel, RawLaunch
 from occlsp.source.text import Span
@@ -71,7 +72,7 @@ class Surroundings:
         is_plain = is_dense or not self.scan.is_branched(*near) or self.views > _MOST_VIEWS
         if is_whole or is_plain:
             if fact is not None:
-                yield changed(fact, conditions=conditions) if conditions else fact
+                yield replace(fact, conditions=conditions) if conditions else fact
             return
         first = self.view(around, offset, read, None)
         seen: list[Fact] = []
@@ -80,7 +81,7 @@ class Surroundings:
             if one is not None and one not in seen:
                 seen.append(one)
                 extra: Conditions = () if condition is None else (condition,)
-                yield changed(one, conditions=(*conditions, *extra))
+                yield replace(one, conditions=(*conditions, *extra))
 
     def view(
         self, around: Fragment, offset: int, read: Read[Fact], chosen: dict[int, int] | None
@@ -114,4 +115,4 @@ class Surroundings:
             yield {group: condition.branch}, condition
         if len(branches) == 1:
             only = branches[0]
-            yield {group: -1}, changed(only, text=f"!({only.text})", branch=only.branch + 1)
+            yield {group: -1}, replace(only, text=f"!({only.text})", branch=only.branch + 1)

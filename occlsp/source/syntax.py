@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from occlsp.source.brackets import split, strip
 from occlsp.source.facts import SourceError, TemplateParameter
 from occlsp.source.mask import blank_comments
 from occlsp.source.parameters import parameter, template_parameters
-from occlsp.source.record import record
 from occlsp.source.text import Span, span_of
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _DIRECTIVE = re.compile(rb"[\n\r][ \t\f\v]*#")
 
 
-@record(frozen=True, slots=True)
-class Expr:
+class Expr(Struct, frozen=True):
     """A piece of source text and where it stands. Comments in it are blanked."""
 
     text: str
@@ -48,8 +47,7 @@ def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
     return Expr(bare.decode("utf-8", "replace"), span_of((left, left + len(bare))))
 
 
-@record(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """An enclosing `#if` branch: active where `text` is true (earlier branches negated in it)."""
 
     text: str
@@ -62,8 +60,7 @@ class Condition:
     """0 for the `#if` itself, then one more with every `#elif` and `#else`."""
 
 
-@record(frozen=True, slots=True)
-class RawKernel:
+class RawKernel(Struct, frozen=True):
     """A `__global__` function as written."""
 
     name: str
@@ -90,8 +87,7 @@ class RawKernel:
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class RawLaunch:
+class RawLaunch(Struct, frozen=True):
     """A launch as written."""
 
     api: str
@@ -114,8 +110,7 @@ class RawLaunch:
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class RawCall:
+class RawCall(Struct, frozen=True):
     """A call that the analysis cares about: opt-ins, carveouts, occupancy queries, …"""
 
     name: str
@@ -128,8 +123,7 @@ class RawCall:
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class Define:
+class Define(Struct, frozen=True):
     """A `#define`."""
 
     name: str
@@ -142,8 +136,7 @@ class Define:
     """An `#undef`."""
 
 
-@record(frozen=True, slots=True)
-class Include:
+class Include(Struct, frozen=True):
     """An `#include`."""
 
     target: str
@@ -152,8 +145,7 @@ class Include:
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A function parameter."""
 
     type: str
@@ -211,8 +203,7 @@ class _Lists:
             yield Parameter(kind, name, value)
 
 
-@record(frozen=True, slots=True)
-class Function(_Lists):
+class Function(_Lists, Struct):
     """A function definition (host, device or kernel), lambdas not included.
 
     Its parameters are read where they are asked for: those of most functions never are.
@@ -235,8 +226,7 @@ class Function(_Lists):
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A constant at namespace or class scope, or an enumerator."""
 
     name: str
@@ -253,21 +243,19 @@ class Constant:
     conditions: tuple[Condition, ...] = ()
 
 
-@record(frozen=True, slots=True)
-class TypeAlias:
+class TypeAlias(Struct, frozen=True):
     """`using T = …`, `typedef … T`, at any scope."""
 
     name: str
     scope: tuple[str, ...]
     target: str
     template_parameters: tuple[TemplateParameter, ...] = ()
-    span: Span = field(default_factory=lambda: Span(0, 0))
+    span: Span = Span(0, 0)
     function: int | None = None
     """Index into `FileSyntax.functions` where it is local to a function."""
 
 
-@record(frozen=True, slots=True)
-class RawShared:
+class RawShared(Struct, frozen=True):
     """A variable declared `__shared__`, one for each declarator."""
 
     name: str
@@ -299,8 +287,7 @@ class _Searched:
         self._mentions = found
 
 
-@record(frozen=True, slots=True)
-class FileSyntax(_Searched):
+class FileSyntax(_Searched, Struct):
     """All of one file."""
 
     text: bytes

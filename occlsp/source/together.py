@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from occlsp.source.record import record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from occlsp.source.numbers import Number
@@ -18,8 +18,7 @@ MAX_ROWS = 64
 """Different calls that are told apart."""
 
 
-@record(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """What a number of several values is, call by call."""
 
     calls: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from occlsp.source.branches import one_branch
 from occlsp.source.fragment import Fragment, moved

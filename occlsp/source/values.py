@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from occlsp.source.facts import Definition
 from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
-from occlsp.source.record import record
 
 MAX_ALTERNATIVES = 16
 
 
-@record(frozen=True, slots=True)
-class Real:
+class Real(Struct, frozen=True):
     """A floating-point number that is known."""
 
     value: float
     bits: int = 64
 
 
-@record(frozen=True, slots=True)
-class Dim:
+class Dim(Struct, frozen=True):
     """A `dim3`: one of several triples of numbers."""
 
     alternatives: tuple[tuple[Number, Number, Number], ...]
@@ -31,30 +30,26 @@ class Dim:
         return Dim(self.alternatives, definition, self.written)
 
 
-@record(frozen=True, slots=True)
-class KernelName:
+class KernelName(Struct, frozen=True):
     """A kernel as an expression names it."""
 
     name: str
     arguments: tuple[str, ...] | None = None
 
 
-@record(frozen=True, slots=True)
-class Kernels:
+class Kernels(Struct, frozen=True):
     """A pointer to one of some kernels."""
 
     names: tuple[KernelName, ...]
 
 
-@record(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The address of a local variable, or a name for it: `&config`, `config.attrs = attrs`."""
 
     key: str
 
 
-@record(frozen=True, slots=True)
-class Lambda:
+class Lambda(Struct, frozen=True):
     """A local lambda: its parameters and its body, evaluated where it is called."""
 
     parameters: tuple[tuple[str, str], ...]

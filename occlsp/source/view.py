@@ -9,13 +9,14 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
 from occlsp.source.lexer import tokenize
 from occlsp.source.macros import Definition, Macros, Place
 from occlsp.source.namespaces import Directive, Directives, Seen
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.record import record
 from occlsp.source.setting_macros import NO_SETTING, Setting, setting_macros
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
 from occlsp.source.text import Span
@@ -25,8 +26,7 @@ T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@record(frozen=True, slots=True)
-class Callable_:  # noqa: N801 -- a function that evaluation can call
+class Callable_(Struct, frozen=True):  # noqa: N801 -- a function that evaluation can call
     """A function with its body's text, where that is short."""
 
     function: Function

@@ -15,6 +15,8 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
+from msgspec import structs
+
 from occlsp.source import kernel_facts as heads
 from occlsp.source.beside import Beside
 from occlsp.source.callers import Callers, Elsewhere, Mains
@@ -34,7 +36,6 @@ from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Declared, Including, Outside
 from occlsp.source.pieces import Pieces, finished
 from occlsp.source.places import are_same, moved_elsewhere, places_of
-from occlsp.source.record import changed
 from occlsp.source.reuse import Memory, Reuse, nothing_beside
 from occlsp.source.syntax import FileSyntax, RawKernel
 from occlsp.source.unchanged import Variables
@@ -415,7 +416,7 @@ class Workspace(Files):
                 arguments = self._instantiations(path, kernel)
                 find = partial(self._instances, path, raw, known, arguments)
                 bounds = local.bounds_of(number, raw.span, known, arguments, find)
-                kernel = changed(kernel, instantiations=arguments, per_instance=bounds)
+                kernel = structs.replace(kernel, instantiations=arguments, per_instance=bounds)
             kernels.append(kernel)
         return tuple(kernels)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from occlsp.analysis.findings import findings
 from occlsp.analysis.freshness import MOST_EDITS, History

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from occlsp.source.record import record
+from msgspec import Struct
 
 LEAST_PAIRS = 3
 LEAST_CORRELATION = 0.6
 """At this correlation of cost and time on, a ranking is a recommendation."""
 
 
-@record(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """What measurements say of a model's ranking of one kernel."""
 
     pairs: int

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from occlsp.analysis.advice.kernel_body import Access, Parameter
 from occlsp.analysis.advice.neighbours import Pair, Side
 from occlsp.analysis.advice.pointwise import Shape, guard_of, shape_of
-from occlsp.source.record import record
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 ANONYMOUS = "(anonymous namespace)"
@@ -22,8 +23,7 @@ class NotSimple(ValueError):
     """Why a pair's source is not written, in words."""
 
 
-@record(frozen=True, slots=True)
-class FusedSource:
+class FusedSource(Struct, frozen=True):
     """A kernel to append to the file that launches the pair."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from occlsp.occupancy import InvalidInput, Limits, occupancy
-from occlsp.source.record import record
 
 Verdict = Literal[
     "nothing to fuse", "register spill", "shared-memory overflow", "not worthwhile", "beneficial"
@@ -22,8 +23,7 @@ ILP_STEP = 0.05
 MOST_ILP = 1.25
 
 
-@record(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One of the kernels."""
 
     name: str
@@ -32,8 +32,7 @@ class Part:
     """Bytes per block."""
 
 
-@record(frozen=True, slots=True)
-class Fused:
+class Fused(Struct, frozen=True):
     """What they would be together."""
 
     registers: int
@@ -53,8 +52,7 @@ class Fused:
     """The compiler's; None: not compiled."""
 
 
-@record(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The three limits. A candidate at one is allowed; above it is refused."""
 
     registers: int
@@ -77,8 +75,7 @@ class Bounds:
         )
 
 
-@record(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The verdict, with every factor that it rests on; factors are None where none was needed."""
 
     verdict: Verdict

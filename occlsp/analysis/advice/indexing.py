@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from occlsp.source.record import record
+from msgspec import Struct
 
 Product = tuple[str, ...]
 """Its factors, sorted; none for the constant."""
@@ -31,8 +31,7 @@ class NotAnIndex(ValueError):
     """An expression that cannot be compared."""
 
 
-@record(frozen=True, slots=True)
-class Polynomial:
+class Polynomial(Struct, frozen=True):
     """A sum of products with whole coefficients."""
 
     terms: tuple[tuple[Product, int], ...]
@@ -211,8 +210,7 @@ class _Parser:
         self._take()
 
 
-@record(frozen=True, slots=True)
-class OwnIndex:
+class OwnIndex(Struct, frozen=True):
     """An index that no two threads of a grid share: `c·thread + r`, with 0 ≤ r < c."""
 
     base: Polynomial

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from occlsp.analysis.advice.indexing import GRID_STRIDE, NotAnIndex, Polynomial, polynomial
 from occlsp.source.brackets import match_parenthesis, split
 from occlsp.source.facts import Kernel, Launch
-from occlsp.source.record import record
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DECLARED = re.compile(
@@ -50,8 +50,7 @@ SIZES = {
 UNKNOWN_SIZE = 4
 
 
-@record(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a kernel at a launch."""
 
     type: str
@@ -77,8 +76,7 @@ class Parameter:
         return SIZES.get(name or "int", UNKNOWN_SIZE)
 
 
-@record(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """One subscripted use of a pointer parameter."""
 
     parameter: Parameter
@@ -93,8 +91,7 @@ class Access:
     """It is handed to a function that may take it by reference."""
 
 
-@record(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """A kernel's body at one launch."""
 
     text: str

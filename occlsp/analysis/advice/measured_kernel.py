@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from occlsp.analysis.advice.achieved import reasons
 from occlsp.analysis.advice.correlation import Gate, gate

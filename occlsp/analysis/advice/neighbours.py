@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from msgspec import Struct
+
 from occlsp.analysis import join
 from occlsp.analysis.advice.fusing import Bounds, Fused, Judgement, Part, judge
 from occlsp.analysis.advice.indexing import GRID_STRIDE, OwnIndex, own_index
@@ -19,7 +21,6 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import LaunchSite, SourceFile
 from occlsp.occupancy import Limits, limits
 from occlsp.source.facts import Kernel, Launch, Value3
-from occlsp.source.record import record
 
 _NOTHING = re.compile(
     r"\s*(?:(?:(?:[A-Za-z_]\w*\s*\(\s*)?cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize"
@@ -33,8 +34,7 @@ _CONTROL = re.compile(r"\b(?:if|for|while|else|do|switch|case)\b|\?")
 _WRITTEN = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+(?:=(?!=)|[-+*/]=)")
 
 
-@record(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One of the two launches."""
 
     site: LaunchSite
@@ -51,8 +51,7 @@ class Side:
         return self.kernel.name
 
 
-@record(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two launches that can be one kernel."""
 
     first: Side
@@ -90,8 +89,7 @@ def pairs(snapshot: Snapshot, path: str, overrides: Overrides | None = None) -> 
     return tuple(pair for pair in found if pair is not None)
 
 
-@record(frozen=True, slots=True)
-class Overrides:
+class Overrides(Struct, frozen=True):
     """Limits that the user gave. None: those of the documentation."""
 
     registers: int | None = None

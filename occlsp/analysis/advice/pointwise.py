@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from msgspec import Struct
+
 from occlsp.analysis.advice.indexing import GRID_STRIDE, Lookup, NotAnIndex, Polynomial, polynomial
-from occlsp.source.record import record
 
 _NOT_SIMPLE = re.compile(
     r"\b(?:__syncthreads\w*|__syncwarp|__shared__|__shfl\w*|atomic\w+|asm|goto|switch|do|while"
@@ -20,8 +21,7 @@ _COMPARISON = re.compile(r"([^<>=!&|]+?)(<=|>=|<|>)([^<>=!&|]+)")
 _FOR = re.compile(r"\bfor\s*\(\s*[\w\s]*?([A-Za-z_]\w*)\s*=")
 
 
-@record(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A body in its three parts."""
 
     prefix: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.analysis.advice.correlation import Gate, gate
 from occlsp.analysis.advice.space import Configuration, Space, Values
 from occlsp.occupancy import InvalidInput, Occupancy, occupancy
-from occlsp.source.record import record
 
 
-@record(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """One candidate with what the model says of it, and its measured time."""
 
     configuration: Configuration
@@ -36,8 +36,7 @@ class Ranked:
         return math.isfinite(self.cost)
 
 
-@record(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """A space in the order of cost."""
 
     space: Space

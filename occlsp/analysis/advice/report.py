@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from occlsp.analysis.advice.achieved import reasons, theoretical
 from occlsp.analysis.advice.matching import kernels_of, readable
 from occlsp.analysis.advice.measurements.facts import Measurement
 from occlsp.analysis.advice.scoring import Peaks, Score, score, suspects
 from occlsp.analysis.sources import KernelSite, Sources
 from occlsp.occupancy import Gpu, UnknownGpu, gpu
-from occlsp.source.record import record
 
 
-@record(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One kernel at one launch."""
 
     measured: Measurement

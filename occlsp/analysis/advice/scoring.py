@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.analysis.advice.measurements.facts import Measurement, median_ns
 from occlsp.occupancy import Gpu
-from occlsp.source.record import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,8 +26,7 @@ class PeaksError(ValueError):
     """A file of peaks that cannot be used; names the file and the key."""
 
 
-@record(frozen=True, slots=True)
-class Peaks:
+class Peaks(Struct, frozen=True):
     """What a machine can do at most. None: not known, so nothing is held against it."""
 
     flops_per_s: float | None = None
@@ -45,8 +45,7 @@ class Peaks:
         return Peaks(flops, bandwidth, bandwidth, None, f"{gpu.name}: {gpu.source}")
 
 
-@record(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """One resource of a run."""
 
     resource: Resource
@@ -58,8 +57,7 @@ class Share:
     """Of the peak that was reached: time / median. Above 1 the measurement is suspect."""
 
 
-@record(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """A run against the peaks."""
 
     median_ns: float | None

@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from msgspec import Struct
+
 from occlsp.occupancy import Gpu, InvalidInput, Limits, UnknownArchitecture, UnknownGpu, gpu, limits
 from occlsp.occupancy.checks import LARGEST
 from occlsp.occupancy.expressions import Getter, NoValue, parse_comparison, parse_expression
-from occlsp.source.record import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,8 +49,7 @@ class SpaceError(ValueError):
     """A space file that cannot be worked with: names the file, the key, the expression."""
 
 
-@record(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One candidate, all of its values worked out."""
 
     values: Values
@@ -64,8 +64,7 @@ class Configuration:
     """Blocks; None where the file gives no grid."""
 
 
-@record(frozen=True, slots=True)
-class Space:
+class Space(Struct, frozen=True):
     """A space file that was read."""
 
     source: str

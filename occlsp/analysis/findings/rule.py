@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from occlsp.analysis import join
 from occlsp.analysis.cases import Case
@@ -14,15 +16,13 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import AttributeSite, KernelSite, LaunchSite, SourceFile
 from occlsp.analysis.words import instance_name
 from occlsp.source.facts import FileFacts
-from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_RELATED = 8
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 
 
-@record(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """What a rule found, before configuration and comments have their say."""
 
     span: Span
@@ -37,8 +37,7 @@ class Draft:
     estimated: bool = False
 
 
-@record(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """One file of a snapshot: what rules look at."""
 
     snapshot: Snapshot
@@ -68,8 +67,7 @@ KernelCheck = Callable[[Scene, KernelJoin], Iterator[Draft]]
 AttributeCheck = Callable[[Scene, AttributeSite], Iterator[Draft]]
 
 
-@record(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One row of the table of findings; `page` is its manual, made from the module's docstring."""
 
     code: str
@@ -87,8 +85,7 @@ class Rule:
     blame the same value."""
 
 
-@record(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """Where a launch fails."""
 
     is_certain: bool
@@ -158,7 +155,7 @@ def draft(launch: LaunchJoin, judgement: Judgement, message: str, **more: object
         is_certain=judgement.is_certain,
         related=(at_kernel(judgement.row.site), *_other_kernels(judgement)),
     )
-    return replace(built, **more)  # type: ignore[arg-type]
+    return replace(built, **more)
 
 
 def _demand(case: Case) -> tuple[int, int, int]:

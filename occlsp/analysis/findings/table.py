@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby, islice
+
+from msgspec.structs import replace
 
 from occlsp.analysis.findings import (
     block_shape,

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from occlsp.analysis.advice.measured_kernel import gated
 from occlsp.analysis.cases import Case, of_block

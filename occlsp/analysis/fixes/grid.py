@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 from occlsp.analysis.fixes.places import Piece, bare, literals, names
 from occlsp.analysis.sources import SourceFile
-from occlsp.source.record import record
 from occlsp.source.text import Span
 
 
-@record(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One component of the block that gets another value."""
 
     axis: int
@@ -22,8 +22,7 @@ class Change:
     `block.x`."""
 
 
-@record(frozen=True, slots=True)
-class Follow:
+class Follow(Struct, frozen=True):
     """How the grid follows one change."""
 
     follows: bool

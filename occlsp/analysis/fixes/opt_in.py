@@ -7,7 +7,8 @@ stage<<<8, 256, 64 * 1024>>>(p, 1);
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from occlsp.analysis.cases import compute
 from occlsp.analysis.findings import dynamic_smem_opt_in

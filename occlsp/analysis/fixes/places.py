@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from occlsp.analysis.sources import SourceFile
 from occlsp.source.brackets import match_angle, match_parenthesis, split
 from occlsp.source.facts import Definition, Launch
-from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_PIECES = 12
@@ -18,8 +19,7 @@ _PART, _LETTER = re.compile(rb"[\w.]"), re.compile(rb"\w")
 """What before a name makes it another, or a member; what after it makes it another."""
 
 
-@record(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """An integer literal of a text."""
 
     span: Span
@@ -77,8 +77,7 @@ def bare(file: SourceFile, span: Span) -> str:
     return re.sub(r"\s+", "", file.masked[span.start : span.end].decode("latin-1"))
 
 
-@record(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """An expression that a launch argument is made from; `axis` is x, y or z where it is known
     to be for this one."""
 

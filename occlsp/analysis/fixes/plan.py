@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from msgspec import Struct
+
 from occlsp.analysis.fixes import places
 from occlsp.analysis.fixes.grid import Change, Follow, follow
 from occlsp.analysis.results import Edit
@@ -17,15 +19,13 @@ from occlsp.analysis.snapshot import Snapshot
 from occlsp.analysis.sources import KernelSite, LaunchSite, SourceFile
 from occlsp.analysis.words import listing
 from occlsp.source.facts import Definition, Triple
-from occlsp.source.record import record
 from occlsp.source.text import Span
 
 MOST_NAMED = 3
 """Other users that a title names."""
 
 
-@record(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The edits for a new block."""
 
     block: Triple

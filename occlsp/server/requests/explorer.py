@@ -8,10 +8,11 @@ without `path` and with `range` for `span`; each fix has its `edit`, a Workspace
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 from lsprotocol import types
+from msgspec import structs
 from pygls.exceptions import JsonRpcInvalidParams
 
 from occlsp.analysis.explorer import explorer as explore
@@ -29,9 +30,9 @@ def explorer(ls: Server, params: Any) -> dict[str, Any] | None:
     found = explore(view.snapshot, view.path, view.offset(position), override)
     if found is None:
         return None
-    answer = dataclasses.asdict(dataclasses.replace(found, fixes=()))
-    del answer["path"]
-    answer["range"] = view.range(answer.pop("span"))
+    answer: dict[str, Any] = msgspec.to_builtins(structs.replace(found, fixes=()))
+    del answer["path"], answer["span"]
+    answer["range"] = view.range(found.span)
     answer["fixes"] = [
         {
             "block": fix.block,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
-from occlsp.source.record import record
+from msgspec import Struct
+from msgspec.structs import replace
 
 Triple = tuple[int, int, int]
 Timing = Literal["device", "system"]
 
 
-@record(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """Runs of one kernel at one launch. None is "not said"."""
 
     kernel: str
@@ -53,8 +52,7 @@ class Measurement:
     """The benchmark's other axes, in words: they tell runs apart."""
 
 
-@record(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A file that was read."""
 
     source: str

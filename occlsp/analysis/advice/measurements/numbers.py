@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from occlsp.source.record import record
+from msgspec import Struct
 
 _SPACES = str.maketrans("", "", " \u00a0\u202f\u2009'’_")
 _NO_VALUE = {"", "n/a", "na", "nan", "-nan", "inf", "-inf", "+inf", "infinity", "-", "null", "none"}
@@ -21,8 +21,7 @@ _POINT_DECIMAL = re.compile(
 )
 
 
-@record(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How the numbers of one file are written."""
 
     is_comma_decimal: bool = False
