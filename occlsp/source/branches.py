@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from occlsp.source.heads import Plain
 from occlsp.source.mask import blank
@@ -13,8 +14,7 @@ from occlsp.source.syntax import Define, Include
 from occlsp.source.text import Span
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct):
     """A file's scopes, directives and `#if` branches, each list in the order of the text."""
 
     code: bytes = b""

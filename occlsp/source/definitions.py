@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TypeVar, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from occlsp.source import declarations, kernels, launches
@@ -28,8 +28,7 @@ _MOST_ROUNDS = 8
 Fact = TypeVar("Fact", RawKernel, RawLaunch, RawCall, RawShared)
 
 
-@dataclass(slots=True)
-class BodyFacts:
+class BodyFacts(Struct):
     """The facts of the bodies of all `#define`s."""
 
     kernels: list[RawKernel] = field(default_factory=list)

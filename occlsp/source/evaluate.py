@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from msgspec import Struct
@@ -64,8 +63,7 @@ class Where(Struct, frozen=True):
     base: int
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """Steps left for one evaluation, and how deep calls and constants are nested."""
 
     steps: int = MAX_STEPS

@@ -9,7 +9,8 @@ candidate for the declarator, and the choice is made at the end.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, strip
 from occlsp.source.parameters import spelled
@@ -79,8 +80,7 @@ Plain = re.Match[bytes]
 parameters."""
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A `name(...)` of a head."""
 
     name: Span
@@ -92,8 +92,7 @@ class Candidate:
     """Between the second parentheses of `NAME(a, b)(...)`."""
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct):
     """What a head says; all spans are of the text that it was read from."""
 
     start: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -62,8 +61,7 @@ def difference(pairs: list[tuple[bytes, bytes]]) -> Edit:
     return Edit(start, old_length - tail, new_length - tail)
 
 
-@dataclass(slots=True)
-class Rescan:
+class Rescan(Struct):
     """A new scan of the region around an edit, and how to put it between the old parts."""
 
     scan: Scan

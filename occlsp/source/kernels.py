@@ -7,7 +7,6 @@ around its token whatever the rest of the file looks like.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -61,8 +60,7 @@ def tokens(aliases: frozenset[str]) -> Tokens:
     return Tokens(frozenset(name.encode() for name in aliases))
 
 
-@dataclass(slots=True)
-class HeadRange:
+class HeadRange(Struct):
     """Where the head of the kernel at a token begins and ends."""
 
     start: int

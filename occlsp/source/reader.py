@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, zip_longest
 from typing import Any, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from occlsp.source import declarations, kernels, launches
@@ -39,8 +39,7 @@ MOST_FACTS = 10_000
 """Of one kind in one file: further ones are not read."""
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """Facts in the order of the text, without the kernels that uses of macros make."""
 
     kernels: list[RawKernel] = field(default_factory=list)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from occlsp.source import types
 from occlsp.source.evaluate import Budget
@@ -36,8 +35,7 @@ class Body(Struct, frozen=True):
     """For text that a macro made: the offset of its use, which macros are seen from."""
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct):
     """What is known at one point of a function."""
 
     variables: dict[str, Abstract] = field(default_factory=dict)
