@@ -32,6 +32,7 @@ from occlsp.source.deciding import (
 from occlsp.source.given import given_by
 from occlsp.source.includes import UNITS
 from occlsp.source.instances import binding
+from occlsp.source.internal import is_internal
 from occlsp.source.macro_calls import calls_by_macros, sees_uses
 from occlsp.source.macros import Place as At
 from occlsp.source.mentions import Mentions
@@ -50,7 +51,7 @@ from occlsp.source.sites import (
     read_site,
 )
 from occlsp.source.syntax import Function
-from occlsp.source.view import kernel_bindings, scope_names
+from occlsp.source.view import kernel_bindings
 
 MAX_DEPTH = 3
 """Callers of callers that are asked."""
@@ -67,7 +68,6 @@ Told = Mapping[str, Decides]
 Mains = dict[tuple[str, int, str, Decides], dict[int, Call] | None]
 """Calls by the file, the function that they are in, and the name that was asked for; with what
 decides of its parameters, where the file does not say it."""
-_INTERNAL = re.compile(rb"\bstatic\b")
 
 
 class Paused(Exception):
@@ -219,14 +219,7 @@ class Callers:
 
     def all_in_view(self, origin: Origin, function: Function) -> bool:
         """Whether nobody can call the function but who is in view."""
-        if function.is_template or _is_of_template(origin, function):
-            return True
-        if "(anonymous namespace)" in function.qualified_name:
-            return True
-        head = origin.syntax.code[function.span.start : function.body.start]
-        if _INTERNAL.search(head) and "::" not in function.qualified_name:
-            return True
-        return "main" in self.names(origin).functions
+        return is_internal(origin, function) or "main" in self.names(origin).functions
 
     def calls_elsewhere(
         self, other: Elsewhere, function: Function, path: str, decides: Decides, naming: Naming
@@ -490,9 +483,3 @@ class Callers:
             return None
         scope = StaticScope(origin.view, At(origin.path, offset))
         return Call(tuple(binding(text, scope, ()) for text in site.template), None)
-
-
-def _is_of_template(origin: Origin, function: Function) -> bool:
-    """Whether a function is a member of a class template."""
-    scope = scope_names(function.qualified_name)[:-1]
-    return bool(scope) and scope[-1] in origin.view.class_templates

@@ -79,7 +79,7 @@ def _opens_arguments(code: bytes, start: int, end: int) -> bool:
 def naming_of(origin: Origin, function: Function) -> Naming:
     """How a function is named that stands there."""
     scope = scope_names(function.qualified_name)[:-1]
-    is_free = not scope or _is_namespace(origin.syntax.code, scope[-1])
+    is_free = not scope or is_namespace(origin.syntax.code, scope[-1])
     return Naming(is_free and _has_arguments(function), is_free)
 
 
@@ -91,7 +91,7 @@ def _has_arguments(function: Function) -> bool:
     return first.name not in named
 
 
-def _is_namespace(code: bytes, name: str) -> bool:
+def is_namespace(code: bytes, name: str) -> bool:
     """Whether a file opens a namespace of a name, and no class."""
     found = {
         match[1]
