@@ -95,14 +95,23 @@ def _with_part(dim: Dim, index: int, op: str, bound: Abstract) -> Dim:
 
 
 def _compare_made(
-    left: ast.Node, op: str, right: ast.Node, variables: dict[str, Abstract], scope: StaticScope
+    left: ast.Binary, op: str, right: ast.Node, variables: dict[str, Abstract], scope: StaticScope
 ) -> None:
-    """`n / 2 <= 512` bounds n."""
+    """`n / 2 <= 512` bounds n; `n / m == 64` tells the whole."""
     made, bound = evaluate(left, scope), evaluate(right, scope)
-    if not isinstance(made, Number) or not isinstance(bound, Number) or not made.linear:
+    if not isinstance(made, Number) or not isinstance(bound, Number):
         return
     narrowed = _narrowed(made, op, bound)
-    if narrowed is None or narrowed.high is None or made.type is None:
+    if narrowed is None or made.type is None:
+        return
+    _limit(made, narrowed, variables)
+    if narrowed.values is not None:
+        scope.pin(left, narrowed)
+
+
+def _limit(made: Number, narrowed: Number, variables: dict[str, Abstract]) -> None:
+    """Bounds the variables that a number follows, which is narrowed."""
+    if narrowed.high is None or made.type is None:
         return
     for one in made.linear:
         high = most(one, narrowed.high)

@@ -113,6 +113,9 @@ class Scope(Protocol):
     def nodes(self, text: str) -> Sequence[ast.Node]:
         """The trees that a text can be, macros expanded."""
 
+    def told(self, node: ast.Binary, value: Number) -> Number:
+        """What an expression is, where a condition says more of it than its operands do."""
+
 
 def evaluate(node: ast.Node, scope: Scope, where: Where | None = None) -> Abstract:
     """What `node` can be in `scope`. `where` lets values carry their place."""
@@ -192,7 +195,7 @@ def _binary(node: ast.Binary, scope: Scope, where: Where | None) -> Abstract:
     first, second = evaluate(node.left, scope), evaluate(node.right, scope)
     if isinstance(first, Real) or isinstance(second, Real):
         return real_binary(node.op, first, second)
-    return binary(node.op, to_number(first), to_number(second))
+    return scope.told(node, binary(node.op, to_number(first), to_number(second)))
 
 
 def _ternary(node: ast.Ternary, scope: Scope, where: Where | None) -> Abstract:
@@ -297,14 +300,8 @@ def _call(node: ast.Call, scope: Scope, where: Where | None) -> Abstract:
                 return _functional_cast(callee.text, arguments[0], scope)
         return unknown(f"the call of {callee.text} is not evaluated", device=_asks_device(name))
     if isinstance(callee, ast.Member):
-        called = _method(callee, node, scope)
-        return (
-            called
-            if called is not None
-            else unknown(
-                f"the call of {callee.name} is not evaluated", device=_asks_device(callee.name)
-            )
-        )
+        why = f"the call of {callee.name} is not evaluated"
+        return _method(callee, node, scope) or unknown(why, device=_asks_device(callee.name))
     return unknown("the call is not evaluated")
 
 

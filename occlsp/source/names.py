@@ -90,6 +90,13 @@ class StaticScope:
         """Trees of a text, macros expanded."""
         return self.view.macros.nodes(text, self.at)
 
+    def told(self, node: ast.Binary, value: Number) -> Number:
+        """Conditions say nothing here."""
+        return value
+
+    def pin(self, node: ast.Binary, value: Number) -> None:
+        """As above."""
+
     # Constants
 
     def constant(self, name: str, arguments: tuple[str, ...] | None) -> Abstract | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
+from occlsp.source import expressions as ast
 from occlsp.source import types
 from occlsp.source.evaluate import Budget
 from occlsp.source.instances import Types
 from occlsp.source.launched import WORDS
 from occlsp.source.names import StaticScope
 from occlsp.source.numbers import Number, unknown
+from occlsp.source.pinned import Pin, pin
 from occlsp.source.values import (
     Abstract,
     join_values,
@@ -43,10 +45,13 @@ class State(Struct):
     """Local variables' types, as written."""
     reachable: bool = True
     guarded: bool = False
+    pins: Mapping[ast.Node, Pin] = field(default_factory=dict)
+    """What conditions say of expressions."""
 
     def fork(self) -> State:
         """A copy to follow one branch."""
-        return State(dict(self.variables), dict(self.types), self.reachable, self.guarded)
+        variables, types = dict(self.variables), dict(self.types)
+        return State(variables, types, self.reachable, self.guarded, self.pins)
 
 
 def join_states(left: State, right: State, *, guarded: bool) -> State:
@@ -61,7 +66,12 @@ def join_states(left: State, right: State, *, guarded: bool) -> State:
             variables[name] = _met(name, a, b, left, right)
     for name in others.keys() - variables.keys():
         variables[name] = _met(name, None, others[name], left, right)
-    return State(variables, {**right.types, **left.types}, reachable=True, guarded=guarded)
+    both = left.pins
+    if both is not right.pins:
+        both = {node: one for node, one in both.items() if right.pins.get(node) is one}
+    return State(
+        variables, {**right.types, **left.types}, reachable=True, guarded=guarded, pins=both
+    )
 
 
 def _met(name: str, a: Abstract | None, b: Abstract | None, left: State, right: State) -> Abstract:
@@ -125,6 +135,20 @@ class FlowScope(StaticScope):
         self.budget = interpreter.budget or Budget()
         self.interpreter = interpreter
         self.types = state.types
+        self.state = state
+
+    def told(self, node: ast.Binary, value: Number) -> Number:
+        """What a condition said of an expression, where its operands tell less."""
+        if value.values is not None or not self.state.pins:
+            return value
+        known = self.state.pins.get(ast.bare(node))
+        return known.value if known is not None and known.holds(self.variables) else value
+
+    def pin(self, node: ast.Binary, value: Number) -> None:
+        """Takes in what an expression is from here on."""
+        known = pin(node, value, self.variables)
+        if known is not None:
+            self.state.pins = {**self.state.pins, ast.bare(node): known}
 
     def declared(self, name: str) -> str | None:
         """The type of a local, an array's with its extents."""
