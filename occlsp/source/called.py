@@ -48,7 +48,11 @@ def depends_on_callers(origin: Origin, function: Function, names: AbstractSet[st
     of_class = origin.view.class_templates.get(scope[-1], ()) if scope else ()
     of_templates = (*function.template_parameters, *of_class)
     given = (*(p.name for p in function.parameters), *(p.name for p in of_templates))
-    return any(name in names for name in given)
+    if any(name in names for name in given):
+        return True
+    # What the class calls a type may follow from its parameters, too.
+    aliases = (one for name in names for _, one in origin.view.aliases(name)) if of_class else ()
+    return any(one.scope[-1:] == scope[-1:] for one in aliases)
 
 
 def calls_within(

@@ -28,6 +28,7 @@ ITSELF = "__occlsp_itself"
 """What a class gives another instance of itself in the place of a parameter, where that is what
 it was given."""
 _DECLARED = re.compile(rb"\btemplate\s*<[^;{}]*>\s*(?:struct|class)\s+\Z")
+_REFERS = re.compile(rb"\s*(?:const\s*)?[&*]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 400
 
@@ -110,6 +111,8 @@ def _uses_in(
             return None
         index = syntax.function_at(start)
         around = syntax.functions[index] if index is not None else None
+        if around is not None and _is_handed_over(syntax.code, site, around):
+            continue  # an object of a type that is named where it is made
         if around is not None and start <= around.body.start:
             around = None
         is_own = around is not None and name in _scope(around) and _keeps_order(around, names)
@@ -132,6 +135,13 @@ def _uses_in(
             use = calls[site.start]
             found.append(_but_itself(site, use, names) if is_own else use)
     return found
+
+
+def _is_handed_over(code: bytes, site: Site, function: Function) -> bool:
+    """Whether a type is that of what a parameter of a function refers to."""
+    listed = function.listed
+    is_listed = listed.start <= site.start < listed.end
+    return is_listed and _REFERS.match(code, site.span.end) is not None
 
 
 def _but_itself(site: Site, use: Call, names: Sequence[str | None]) -> Call:

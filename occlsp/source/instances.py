@@ -26,7 +26,9 @@ from occlsp.source.values import Abstract, join_values, to_number
 if TYPE_CHECKING:
     from occlsp.source.names import Binding, StaticScope
 
-MAX_TYPES = 32
+MAX_TYPES = 64
+MAX_VALUES = 8
+"""Of the numbers among a type's arguments, each with each."""
 NOT_KNOWN = "__occlsp_not_known"
 """In the place of a name that means nothing outside of the function that it is used in."""
 
@@ -114,6 +116,24 @@ def _call_by_call(scope: Scope, text: str) -> list[Scope]:
     return found
 
 
+def _each_value(scope: Scope, text: str) -> list[Scope]:
+    """The scope once for each of several values of what a text names."""
+    several: dict[str, Number] = {}
+    for word in _words((text,)) if "<" in text else ():
+        number = scope.template.get(word)
+        if isinstance(number, Number) and number.values is not None and number.value is None:
+            several[word] = number
+    if not several or prod(len(number.values or ()) for number in several.values()) > MAX_VALUES:
+        return []
+    name, number = next(iter(several.items()))
+    found = []
+    for value in number.values or ():
+        one = copy(scope)
+        one.template = {**scope.template, name: among((value,), number.type)}
+        found.append(one)
+    return found
+
+
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield from (token.text for token in tokenize(text) if token.kind == "name")
@@ -129,7 +149,9 @@ def closed(text: str, scope: StaticScope, local: Collection[str]) -> tuple[str, 
     named: list[Part] = [(resolved, (resolved,))]
     if are_many(scope, named):
         return (NOT_KNOWN,)
-    scopes = instances(scope, named) or _call_by_call(scope, resolved)
+    scopes = (
+        instances(scope, named) or _call_by_call(scope, resolved) or _each_value(scope, resolved)
+    )
     if not scopes:
         return (_closed(resolved, scope, local),)
     found = {one: None for each in scopes for one in closed(resolved, each, local)}

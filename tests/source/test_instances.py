@@ -223,6 +223,28 @@ template <class T> struct Wrap : Shape<9> {};
         made.update("/main.cu", b'#include "bed.cuh"\n' + calls.encode())
         assert made.facts("/bed.cuh").launches[0].block.values == ((32, 2, 1), (96, 1, 1))
 
+    RUNNER = "template <class Tr> struct Runner { void run() { k<<<1, Tr::kThreads>>>(p); } };\n"
+
+    def test_several_numbers_among_the_arguments_of_a_type(self) -> None:
+        bed = "template <int W, int V> struct Bed { void go() { Runner<Shape<W>> r; } };\n"
+        uses = "void a() { Bed<2, 3> x; Bed<4, 3> y; Bed<4, 5> z; }\n"
+        assert threads(self.RUNNER + bed + uses) == [64, 128]
+        many = "void a() {" + "".join(f"Bed<{w}, 3> b{w};" for w in range(1, 20)) + "}\n"
+        assert threads(self.RUNNER + bed + many) is None
+
+    def test_what_a_class_calls_a_type(self) -> None:
+        bed = (
+            "template <int W> struct Bed { using Own = Shape<W>; void go() { Runner<Own> r; } };\n"
+        )
+        assert threads(self.RUNNER + bed + "void a() { Bed<2> x; Bed<4> y; }\n") == [64, 128]
+        assert threads(self.RUNNER + bed) is None
+
+    def test_an_object_that_is_handed_over(self) -> None:
+        uses = "template <int W> void check({}) {{}}\nvoid a() {{ Runner<Shape<2>> r; }}\n"
+        for given in ("const Runner<Shape<W>>& r", "int n, Runner<Shape<W>> const* r"):
+            assert threads(self.RUNNER + uses.format(given)) == [64]
+        assert threads(self.RUNNER + uses.format("Runner<Shape<W>> r")) is None
+
 
 class TestMacros:
     """Names of macros for macros, as switches over constants have them."""
