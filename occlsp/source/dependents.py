@@ -44,7 +44,7 @@ class Dependents:
         told = {node.text}
         for name, declared in self._declared.items():
             known = flow.state.variables.get(name)
-            if declared is None or known is None or name in told or _is_exact(known):
+            if declared is None or known is None or name in told or is_exact(known):
                 continue
             item, start = declared
             words = {token.text for token in item.initial or () if token.kind == "name"}
@@ -52,7 +52,7 @@ class Dependents:
                 continue
             if all(self._is_settled(word, flow) for word in (name, *words)):
                 again = flow.initial(item, start)
-                if _is_exact(again):
+                if is_exact(again):
                     flow.state.variables[name] = again
                     told.add(name)
 
@@ -82,7 +82,7 @@ class Dependents:
         return True
 
 
-def _is_exact(value: Abstract) -> bool:
+def is_exact(value: Abstract) -> bool:
     """Whether it is one number, or three."""
     if isinstance(value, Dim):
         return len(value.alternatives) == 1 and all(

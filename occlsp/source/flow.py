@@ -27,6 +27,7 @@ from occlsp.source.numbers import Number, unknown
 from occlsp.source.slicing import plan
 from occlsp.source.state import Body, Constant, FlowScope, State, join_states
 from occlsp.source.text import places_of
+from occlsp.source.turns import left_behind
 from occlsp.source.values import Abstract, to_number
 from occlsp.source.variables import Variables, root_of
 from occlsp.source.view import View
@@ -73,7 +74,7 @@ class Interpreter(Variables):
         self.returns: list[Abstract] | None = None
         self.budget: Budget | None = None
         """Shared with the evaluation that this is a part of."""
-        self.failed = False
+        self.failed = self.is_turning = False
 
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
@@ -203,10 +204,14 @@ class Interpreter(Variables):
         return True
 
     def loop(self, node: st.Loop) -> None:
+        """What is seen in a loop holds in any of its turns."""
+        behind = left_behind(node, self)
+        follow = self.for_loop if node.kind == "for" else self.other_loop
+        follow(node)
+        self.state.variables.update(behind)
+
+    def other_loop(self, node: st.Loop) -> None:
         guarded = self.state.guarded
-        if node.kind == "for":
-            self.for_loop(node)
-            return
         entry = self.state.fork()
         self.havoc(node.start, node.end)
         left = self.left_by(node, entry) if node.kind == "while" else None
@@ -420,7 +425,7 @@ class Interpreter(Variables):
         self.breaks.pop()
         self.declared.pop()
         self.state = entry
-        self.havoc(*_span(inner.body))
+        self.havoc(inner.body.start, inner.body.end)
 
     def take_calls(
         self, inner: st.LambdaBody, node: st.Simple, parameters: Sequence[tuple[str, str]]
@@ -481,10 +486,6 @@ _MADE = re.compile(r"\s*[=({;,]")
 def _may_be_made(text: str, name: str) -> bool:
     """Whether a text may declare or assign a name."""
     return any(_MADE.match(text, place + len(name)) for place in places_of(text, name))
-
-
-def _span(node: st.Statement) -> tuple[int, int]:
-    return node.start, node.end
 
 
 def _first_name(text: str) -> str | None:

@@ -7,9 +7,9 @@ import re
 from occlsp.source.bodies import readable
 from occlsp.source.flow import Interpreter
 from occlsp.source.names import StaticScope
-from occlsp.source.numbers import unknown
+from occlsp.source.numbers import Number, among, unknown
 from occlsp.source.state import Body
-from occlsp.source.values import Abstract, join_values
+from occlsp.source.values import Abstract, join_values, to_number
 from occlsp.source.view import Callable_, View
 
 MAX_FOLLOWED = 6
@@ -24,6 +24,23 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def followed(view: View, path: str, item: Callable_, scope: StaticScope) -> Abstract:
     """Any of the values that the function's returns have, its parameters being bound in `scope`."""
+    result = _followed(view, path, item, scope)
+    several = [name for name, one in scope.variables.items() if _is_several(one)]
+    if not isinstance(result, Number) or result.values is not None or len(several) != 1:
+        return result
+    given = to_number(scope.variables[several[0]])
+    for place, value in enumerate(given.values or ()):
+        scope.variables[several[0]] = among((value,), given.type)
+        one = _followed(view, path, item, scope)
+        result = one if place == 0 else join_values(result, one, "several results")
+    return result
+
+
+def _is_several(value: Abstract) -> bool:
+    return isinstance(value, Number) and value.values is not None and value.value is None
+
+
+def _followed(view: View, path: str, item: Callable_, scope: StaticScope) -> Abstract:
     function = item.function
     if item.body is None or scope.budget.depth > MAX_FOLLOWED:
         scope.budget.is_cut = True

@@ -39,7 +39,7 @@ def threads(body: str, before: str = "") -> set[int] | None:
         ("bool big = false; int t = 64; if (big) { t = 512; } k<<<1, t>>>(p);", {64}),
         ("int m = 2; int t = 64; if (m == n) { t = 32; } k<<<1, t>>>(p);", {32, 64}),
         ("int t = 64; switch (n) { case 2: t = 32; break; } k<<<1, t>>>(p);", {32, 64}),
-        ("int c = 3; int t = 64; while (c > 0) { t = 32; c = 0; } k<<<1, t>>>(p);", None),
+        ("int c = 3; int t = 64; while (c > 0) { t = 32; c = n; } k<<<1, t>>>(p);", None),
         ("bool no = true; int t = 64; if (no) return; t = 32; k<<<1, t>>>(p);", {32}),
         ("const int t = 64; if (n > t) { n = t; look(n); } k<<<1, t>>>(p);", {64}),
         ("int t = n; if (t > 128) t = 128; else { t = 64; } k<<<1, t>>>(p);", {64, 128}),
