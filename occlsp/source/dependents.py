@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from occlsp.source import expressions as ast
-from occlsp.source.effects import Change, Declaration, changes, declarations
-from occlsp.source.known_calls import may_change
+from occlsp.source.effects import Declaration, changes, declarations
 from occlsp.source.lexer import tokenize
 from occlsp.source.numbers import Number
 from occlsp.source.values import Abstract, Dim
@@ -77,7 +76,7 @@ class Dependents:
                 # Else `dim3 block(warps)` reads as a call that is given them.
                 parts = [variant] if made is None else [one.initial or () for one in made]
                 found = (change for part in parts for change in changes(part, {name}))
-                if any(_may_set(change, flow) for change in found):
+                if any(flow.may_change(change) for change in found):
                     return False
         return True
 
@@ -89,9 +88,3 @@ def is_exact(value: Abstract) -> bool:
             part.value is not None for part in value.alternatives[0]
         )
     return isinstance(value, Number) and value.value is not None
-
-
-def _may_set(change: Change, flow: Interpreter) -> bool:
-    return change.callee is None or may_change(
-        change.callee, change.position, flow.view, change.is_statement
-    )

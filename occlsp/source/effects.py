@@ -208,7 +208,9 @@ def _declarator(part: list[Token], base: str) -> list[Declaration] | None:
     if part[index].text == "[" and "auto" in base:
         close = matching(part, index)
         names = [token.text for token in part[index + 1 : close] if token.kind == "name"]
-        return [Declaration("auto", name, (), ":") for name in names]
+        # By a reference, they are parts of what it is to.
+        shared = tuple(part[close + 1 :]) if pointer else ()
+        return [Declaration(f"{base} {pointer}".strip(), name, shared, ":") for name in names]
     if part[index].kind != "name" or part[index].text in NO_TYPE:
         return None
     name = part[index].text
@@ -297,11 +299,13 @@ class Change(Struct, frozen=True):
 
     name: str
     callee: str | None = None
-    """The function that it is passed to by name alone; None where it is changed for certain."""
+    """The function that it, or a part, is passed to; None where it is changed for certain."""
     position: int = 0
     """Which argument."""
     is_statement: bool = True
     """Nothing takes the call's result: it is called for what it does."""
+    part: str = ""
+    """What of it alone: `.x` of `size.x`, and `[` for any element; all of it if empty."""
 
 
 def sets_any(tokens: Sequence[Token]) -> bool:
@@ -324,19 +328,21 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
         after = _behind_path(tokens, index + 1)
         following = tokens[after].text if after < len(tokens) else ""
         if following in _SETS or before in ("++", "--"):
-            found.append(Change(token.text))
+            found.append(Change(token.text, part=_first_part(tokens, index + 1, after)))
         elif before == "&" and _is_prefix(tokens, index - 1):
             calls = calls or _Calls(tokens)
             if not _in_capture(tokens, index) and not _is_read_only(calls, index - 1):
                 found.append(Change(token.text))
         elif before == ">>" and _is_read(tokens, index, after):
             found.append(Change(token.text))
-        elif before in ("(", ",") and following in (")", ",") and after == index + 1:
+        elif before in ("(", ",") and following in (")", ","):
             calls = calls or _Calls(tokens)
             callee = calls.callee(index)
             if callee is not None:
                 position = calls.around[index][1]
-                found.append(Change(token.text, callee, position, calls.is_statement(callee)))
+                part = _first_part(tokens, index + 1, after)
+                is_statement = not part and calls.is_statement(callee)
+                found.append(Change(token.text, callee, position, is_statement, part))
     return found
 
 
@@ -362,6 +368,14 @@ def _is_statement(tokens: Sequence[Token], callee: str) -> bool:
         if token.kind != "name" and token.text not in (".", "->", "::", "(", "<", ">"):
             return False
     return False
+
+
+def _first_part(tokens: Sequence[Token], index: int, after: int) -> str:
+    """The first part that a path between two indexes names."""
+    if index >= after:
+        return ""
+    is_member = tokens[index].text == "." and index + 1 < len(tokens)
+    return f".{tokens[index + 1].text}" if is_member else "["
 
 
 def _behind_path(tokens: Sequence[Token], index: int) -> int:

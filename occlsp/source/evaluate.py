@@ -47,6 +47,7 @@ from occlsp.source.values import (
     Real,
     component,
     defined_at,
+    dim_of,
     join_values,
     to_dim,
     to_number,
@@ -383,7 +384,7 @@ def _dim(arguments: tuple[ast.Node, ...], scope: Scope, where: Where | None) -> 
         value = evaluate(arguments[0], scope, where)
         if isinstance(value, Dim):
             return value
-        return to_dim(to_integer(value, UINT) if isinstance(value, Real) else value)
+        return dim_of(arguments[0], to_integer(value, UINT) if isinstance(value, Real) else value)
     if len(arguments) > 3:
         return unknown("no dim3")
     values = [evaluate(argument, scope, where) for argument in arguments]

@@ -348,8 +348,8 @@ class _Parser:
             self.at += 1
         text: list[str] = []
         arguments: tuple[str, ...] | None = None
-        if self.peek() == "::":
-            self.at += 1
+        is_global = self.peek() == "::"
+        self.at += is_global
         while self.at < len(self.tokens) and self.tokens[self.at].kind == "name":
             if self.peek() == "template":
                 self.at += 1
@@ -365,7 +365,9 @@ class _Parser:
         if not text:
             return self.opaque("not an expression that is evaluated")
         start, end = self.span(begin)
-        return Name("::".join(text), arguments, start=start, end=end)
+        is_variable = is_global and len(text) == 1 and arguments is None and self.peek() != "("
+        prefix = "::" if is_variable else ""
+        return Name(prefix + "::".join(text), arguments, start=start, end=end)
 
     def builtin_type(self, depth: int) -> Node:
         """`unsigned int(x)`, `int{x}`."""

@@ -409,8 +409,10 @@ class Interpreter(Variables):
         """A lambda's statements see what is known here, but for what changes later."""
         entry = self.state
         self.state = entry.fork()
-        if inner.head[0] != inner.head[1] and not _called_at_once(self.text, node):
-            self.havoc(node.end, len(self.text))
+        if inner.head[0] != inner.head[1]:
+            if not _called_at_once(self.text, node):
+                self.havoc(node.end, len(self.text))
+            self.havoc(*_span(inner.body))  # it may be called more than once
         self.enter()
         parameters = lambda_parameters(self.text[slice(*inner.head)])
         for kind, name in parameters:
@@ -455,7 +457,7 @@ class Interpreter(Variables):
             event = self.events[index]
             inside = any(inner.body.start <= event < inner.body.end for inner in lambdas)
             if not inside:
-                self.handler(event, FlowScope(self, self.state), self.state)
+                self.handler(event, self.scope_at(event), self.state)
             index += 1
 
 

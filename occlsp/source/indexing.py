@@ -96,10 +96,26 @@ def _callable(function: Function, masked: bytes) -> Callable_:
     if body is not None:
         head = masked[function.span.start : function.body.start].decode("latin-1")
         returns = _returned(head, function.name)
+        if _is_virtual(masked, head, function.name):
+            body = None
     if returns in NOT_VALUES and (body is None or "return" in body):
         body = None
     called = forwarded(function, masked), handed_on(function, masked)
     return Callable_(function, body, returns, *called)
+
+
+def _is_virtual(masked: bytes, head: str, name: str) -> bool:
+    """Whether a function with this head is another one for objects of some classes."""
+    return _VIRTUAL.search(head) is not None or name.encode() in _virtual_functions(masked)
+
+
+_VIRTUAL = re.compile(r"\bvirtual\b|\b(?:override|final)\s*\Z")
+_DECLARED = re.compile(rb"\bvirtual\b[^;{}()]*?(\w+)\s*\(")
+
+
+@lru_cache(maxsize=4)
+def _virtual_functions(masked: bytes) -> frozenset[bytes]:
+    return frozenset(_DECLARED.findall(masked)) if b"virtual" in masked else frozenset()
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -229,7 +245,8 @@ def _type_before(before: str) -> str:
         before = before[before.rindex(">") + 1 :] or "auto"
     before = re.sub(r"[\w:<>]+::\s*$", "", before)
     text = types.plain(_ATTRIBUTES.sub(" ", before))
-    return text if re.fullmatch(r"[\w: ]+", text) else "auto"
+    text = text if re.fullmatch(r"[\w: ]+", text) else "auto"
+    return f"{text}&" if types.is_reference(before) else text
 
 
 def _by_name(items: Sequence[object]) -> dict[str, list]:  # type: ignore[type-arg]

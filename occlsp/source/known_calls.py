@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from occlsp.source import types
+from occlsp.source.effects import Change
 from occlsp.source.lexer import Token, split_arguments
 from occlsp.source.numbers import INT, unknown
 from occlsp.source.syntax import Function
@@ -34,6 +35,15 @@ _COPIES = re.compile(
 )
 """Functions by whose names nobody expects their arguments to change: C interfaces (which cannot
 take references), containers, macros that check."""
+
+_CHANGES = frozenset(["", "swap", "exchange", "tie", "iter_swap"])
+_READS = re.compile(
+    r"^(?:f?printf|assert|static_assert|accumulate|(?:min|max)_element|begin|end|size|is_|get_|"
+    r"[cC]heck)"
+)
+"""Functions that only read the array that they are given."""
+_FROM = re.compile(r"^(?:cuda|cu|cudnn|cublas|nccl|hip|mem|str|snprintf|sprintf)")
+"""Those that write to the first of their arguments, if to any that an array can be."""
 
 
 def apply_known_call(tokens: Sequence[Token], interpreter: Variables) -> bool:
@@ -70,33 +80,41 @@ def _answer(argument: list[Token], call: str, interpreter: Variables) -> None:
     interpreter.state.variables[path if path.isidentifier() or "." in path else name] = answer
 
 
-def may_change(callee: str, position: int, view: View, is_statement: bool) -> bool:
-    """Whether a call may change the variable that it is given by name.
+def may_change(change: Change, view: View, *, is_array: bool = False) -> bool:
+    """Whether a statement may change a variable that it changes, or gives to a call by name.
 
-    A function that is not in view may where nothing takes its result (`is_statement`).
+    A function that is not in view may where nothing takes its result (`is_statement`), and may
+    change the elements of an array unless it is known for reading them.
     """
-    last = callee.rsplit("::", 1)[-1]
+    last = (change.callee or "").rsplit("::", 1)[-1]
+    if last in _CHANGES:
+        return True
+    position, is_array = change.position, is_array and not change.part
     found = [item.function for _, item in view.functions(last)]
     if found:
-        return _takes_reference(found, position)
-    if view.kernels(last) or _COPIES.match(last) or types.size(last) is not None:
+        return _takes_reference(found, position, is_array=is_array)
+    if view.kernels(last) or types.size(last) is not None:
         return False
-    if view.defines(last):
+    if is_array:
+        return not (_READS.match(last) or (position and _FROM.match(last)))
+    if _COPIES.match(last) or view.defines(last):
         return False
     # What stands in a branch of `#if` that the build's flags would turn on is meant, if called.
     found = [item.function for one in view.indexes for item in one.functions.get(last, ())]
     if found:
         return _takes_reference(found, position)
-    if not is_statement or last[:1].isupper():
+    if not change.is_statement or last[:1].isupper():
         return False
     declared = view.variables.prototypes(last)
     return not declared or any(any(one[position : position + 1]) for one in declared)
 
 
-def _takes_reference(functions: Sequence[Function], position: int) -> bool:
-    """Whether any of some functions may change the argument at a position."""
-    return any(
-        position < len(function.parameters)
-        and types.is_reference(function.parameters[position].type)
-        for function in functions
-    )
+def _takes_reference(
+    functions: Sequence[Function], position: int, *, is_array: bool = False
+) -> bool:
+    """Whether any of some functions may change the argument at a position, or an array's elements
+    that it is given there."""
+    kinds = [one.parameters[position].type for one in functions if position < len(one.parameters)]
+    if is_array:
+        return any(not re.search(r"\bconst\b", kind) for kind in kinds)
+    return any(map(types.is_reference, kinds))

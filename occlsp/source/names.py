@@ -113,7 +113,10 @@ class StaticScope:
                 values = [scope.constant(name, arguments) for scope in scopes]
                 return _any_of(values, "instantiations differ")
         last = qualified[-1][0] if qualified else name
-        found = meant(self, "constants", last, qualified[:-1])
+        if name.startswith("::"):
+            found = [one for one in self.view.constants(last) if not scope_of(one[1])]
+        else:
+            found = meant(self, "constants", last, qualified[:-1])
         if found:
             declared = scope_of(found[0][1])
             if is_of_base(self, qualified[:-1], declared):
@@ -123,7 +126,7 @@ class StaticScope:
                 arguments = qualified[-2][1]
             return self.joined(found, arguments)
         if self.view.is_kernel(last) and (len(qualified) > 1 or last not in self.template):
-            return Kernels((KernelName(name, arguments),))
+            return Kernels((KernelName(name.removeprefix("::"), arguments),))
         inherited = self.inherited(qualified) if len(qualified) > 1 else None
         if inherited is not None:
             return inherited
@@ -421,7 +424,7 @@ class StaticScope:
     ) -> Abstract:
         """One function's result."""
         function = item.function
-        if item.body is None:
+        if item.body is None or types.is_reference(item.returns):
             return unknown(f"{function.name}() returns nothing that is evaluated")
         expression = only_return(item.body)
         template: dict[str, Binding] = {**class_}

@@ -27,7 +27,10 @@ _BRACKETS = re.compile(r"[()]")
 _SEPARATORS = re.compile(r"[()\[\]{},]")
 _CONTROL = re.compile(r"\b(?:if|while|for|switch|case)\b|[\x01\x02\x03]")
 _ASSIGNS = re.compile(r"<<=|>>=|(?<![=!<>])=(?!=)")
-_SHARES = re.compile(r"(?<!&)&\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|\[[&=]|[\x01\x02\x03]")
+_SHARES = re.compile(
+    r"(?:(?<!&)&|\bauto\s*&&)\s*[A-Za-z_]\w*\s*(?:[({:]|=(?!=))|"
+    r"\bauto\s*&+\s*\[|\[[&=]|[\x01\x02\x03]"
+)
 """A reference that is declared, a lambda that captures, or branches of which any may be active."""
 _TIED = re.compile(r"\bauto\s*&*\s*\[")
 _DEVICE = ("device", "arch", "computecap", "compute_cap", "propert", "occupancy", "sm_", "cc_")
@@ -43,6 +46,8 @@ NO_VARIABLES = (
     | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
 )
 """Words that no statement changes, whatever it does."""
+_TYPED = re.compile(r"(?<!return)[\w>]\s+\Z|[*,]\s*\Z")
+"""What may stand before the name of an array that is declared."""
 _OVER = re.compile(r"\s*:(?!:)")
 _FOR = re.compile(r"\bfor\s*\([^()]*\Z")
 
@@ -84,6 +89,7 @@ class Sentences:
         self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
         self.flags: dict[str, bool] = {}
+        self.arrays: dict[str, bool] = {}
         self.calls: dict[frozenset[str], list[int]] = {}
 
     def places_of(self, name: str) -> list[int]:
@@ -232,7 +238,8 @@ class Sentences:
         if _OVER.match(text, behind) and _FOR.search(text, start, position):
             return True  # `for (int size : sizes)`
         if text.count("(", start, position) > text.count(")", start, position):
-            return False
+            # `(n ? a : b) = 64` sets either.
+            return behind <= sentence.last_set and text[start:position].lstrip()[:1] == "("
         if behind <= sentence.last_set:
             return True
         before = text[max(start, position - 40) : position].rstrip()
@@ -267,9 +274,21 @@ class Sentences:
         last, following = before[-1:], behind[:1]
         if last and last in "*&":
             return following in (")", ",", ".", "-", "[", "", ";", ":")
-        if not last or last in "(,_>" or last.isalnum():
-            return following in (")", ",", "", ";", ":") and not self.is_launched_with(start)
-        return False
+        is_given = following in (")", ",", "", ";", ":", ".", "[")
+        if is_given and (not last or last in "(,_>" or last.isalnum()):
+            return not self.is_launched_with(start)
+        return following != "[" and self.is_array(self.text[start:end])
+
+    def is_array(self, name: str) -> bool:
+        """Whether a name may be an array's, which by itself is a pointer to its elements."""
+        found = self.arrays.get(name)
+        if found is None:
+            found = self.arrays[name] = any(
+                self.text[place + len(name) :][:2].lstrip()[:1] == "["
+                and _TYPED.search(self.text, max(0, place - 40), place) is not None
+                for place in self.places_of(name)
+            )
+        return found
 
     def is_launched_with(self, position: int) -> bool:
         """Whether a name is by itself an argument of a launch or in its configuration: copied."""

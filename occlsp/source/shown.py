@@ -12,7 +12,7 @@ from occlsp.source.syntax import Expr
 from occlsp.source.text import Span
 from occlsp.source.together import call_by_call
 from occlsp.source.types import integer
-from occlsp.source.values import Abstract, Dim, components, to_dim, to_number
+from occlsp.source.values import Abstract, Dim, components, dim_of, to_dim, to_number
 
 MAX_VALUES = 32
 _NOWHERE = Expr("", Span(0, 0))
@@ -49,7 +49,8 @@ def of_number(expr: Expr, number: Number) -> Value:
 
 def value3(expr: Expr, what: Abstract | None, parts: Sequence[Expr] = ()) -> Value3:
     """What a `dim3` expression can be; `parts` are its components as written."""
-    dim = to_dim(what)
+    is_open = isinstance(what, Number) and what.is_nothing
+    dim = dim_of(ast.parse(expr.text), what) if is_open else to_dim(what)
     triples = _triples(dim)
     x, y, z = numbers = components(dim)
     lows, highs = (x.low, y.low, z.low), (x.high, y.high, z.high)

@@ -141,7 +141,9 @@ def _said(found: Constant | None) -> Said:
 def _constant(syntax: FileSyntax, view: View, match: re.Match[bytes]) -> Constant | None:
     """The variable that is declared there; None where it is a member of a class, or changes."""
     name = match[2].decode()
-    if not _is_in_namespace(syntax.code, match.start()) or _changes(syntax, view, name):
+    if not _is_in_namespace(syntax.code, match.start()):
+        return None
+    if _changes(syntax, view, name, match.start(2)):
         return None
     value = next(Span(*match.span(i)) for i in (3, 4, 5) if match[i] is not None)
     return Constant(
@@ -165,8 +167,8 @@ def _is_in_namespace(code: bytes, offset: int) -> bool:
     return all(_NAMESPACE.search(code, max(0, at - 200), at) for at in opened)
 
 
-def _changes(syntax: FileSyntax, view: View, name: str) -> bool:
-    """Whether any statement of the file may change a variable."""
+def _changes(syntax: FileSyntax, view: View, name: str, declared: int) -> bool:
+    """Whether any statement of the file may change a variable, but for its declaration."""
     code = syntax.code
     if any(name in define.body.text for define in syntax.defines):
         return True
@@ -177,11 +179,11 @@ def _changes(syntax: FileSyntax, view: View, name: str) -> bool:
         if end is None or (not bounds and floor > 0):
             return True
         statement = code[bounds[-1].end() if bounds else 0 : end.start()].decode("latin-1")
-        if syntax.function_at(start) is None:
+        if syntax.function_at(start) is None and start == declared:
             continue
+        if re.search(rf"&\s*\w+\s*[=({{]\s*{name}\b", statement):
+            return True  # it has another name
         for change in changes(tokenize(statement), {name}):
-            if change.callee is None or may_change(
-                change.callee, change.position, view, change.is_statement
-            ):
+            if may_change(change, view):
                 return True
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from occlsp.source import expressions as ast
 from occlsp.source.facts import Definition
 from occlsp.source.numbers import UINT, Number, extent, join, known, unknown
 
@@ -76,6 +77,19 @@ def to_dim(value: Abstract | None, why: str = "not known") -> Dim:
     if isinstance(value, Dim):
         return value
     number = to_number(value, why)
+    if number.is_nothing:  # it may be a dim3 itself
+        return Dim(((number, number, number),))
+    return _along_x(number)
+
+
+def dim_of(node: ast.Node, value: Abstract | None) -> Dim:
+    """The value of an expression as a `dim3`: arithmetic makes an integer, whatever it is of."""
+    if isinstance(node, ast.Binary) and isinstance(value, Number):
+        return _along_x(value)
+    return to_dim(value)
+
+
+def _along_x(number: Number) -> Dim:
     return Dim(((extent(number), ONE, ONE),), number.definition, written=1)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
@@ -24,13 +23,14 @@ from occlsp.source.known_calls import apply_known_call, may_change
 from occlsp.source.lambdas import lambda_value
 from occlsp.source.lexer import Token, split_arguments, tokenize
 from occlsp.source.linear import itself
+from occlsp.source.local_types import LocalTypes
 from occlsp.source.macro_statements import apply_macro, macro_end
 from occlsp.source.macros import Place as At
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number, binary, unknown
 from occlsp.source.out_parameters import apply_function
 from occlsp.source.slicing import Slice
-from occlsp.source.state import Body, Constant, FlowScope, State, not_set
+from occlsp.source.state import Body, FlowScope, State, not_set
 from occlsp.source.text import Span
 from occlsp.source.values import (
     Abstract,
@@ -45,7 +45,7 @@ from occlsp.source.values import (
 from occlsp.source.view import View
 
 
-class Variables:
+class Variables(LocalTypes):
     """The variables of a body that is followed, and the effects of its statements on them."""
 
     view: View
@@ -58,9 +58,6 @@ class Variables:
     names: set[str]
     slice: Slice
     state: State
-    local_types: dict[str, str]
-    constants: dict[tuple[str, tuple[str, ...] | None], Constant]
-    """What names and template arguments were found to mean outside of the body."""
     declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]]
     parted: set[str]
     dependents: Dependents
@@ -74,6 +71,12 @@ class Variables:
     def scope_here(self) -> FlowScope:
         """What names mean in the current state."""
         return FlowScope(self, self.state)
+
+    def scope_at(self, offset: int) -> FlowScope:
+        """What names, and macros, mean at an offset of the text that is come to."""
+        scope = FlowScope(self, self.state)
+        scope.at = self.place(offset)
+        return scope
 
     def enter(self) -> None:
         """Begins a scope: what it declares ends with it."""
@@ -116,11 +119,8 @@ class Variables:
         for change in self.slice.changes(start, end):
             if types.is_constant(self.state.types.get(change.name, "")):
                 continue  # it is another one that is declared in the loop
-            if self.is_local(change.name) and (
-                change.callee is None
-                or may_change(change.callee, change.position, self.view, change.is_statement)
-            ):
-                self.spoil(change.name, f"{change.name} changes in a loop")
+            if self.is_local(change.name) and self.may_change(change):
+                self.spoil_by(change, f"{change.name} changes in a loop")
 
     def known_names(self) -> set[str]:
         """The roots of the variables of which something is known."""
@@ -129,11 +129,26 @@ class Variables:
     def spoil(self, name: str, why: str) -> None:
         """Nothing is known of a variable any more."""
         value = self.state.variables.get(name)
-        device = isinstance(value, Number) and value.device
+        number = value if isinstance(value, Number) else Number()
         self.forget(name)
         self.state.variables[name] = (
-            unknown_dim(why) if isinstance(value, Dim) else unknown(why, device=device)
+            unknown_dim(why)
+            if isinstance(value, Dim)
+            else unknown(why, number.type, device=number.device)
         )
+
+    def spoil_by(self, change: Change, why: str) -> None:
+        """Nothing is known any more of what a change is of."""
+        key = f"{change.name}{change.part}"
+        variables = self.state.variables
+        is_whole = isinstance(variables.get(change.name), Dim) or not change.part.startswith(".")
+        if is_whole or change.name not in self.parted:
+            self.spoil(change.name, why)
+            return
+        for name in [k for k in variables if k == key or k.startswith((f"{key}.", f"{key}["))]:
+            value = variables.pop(name)
+            variables[name] = unknown_dim(why) if isinstance(value, Dim) else unknown(why)
+        variables.setdefault(key, unknown(why))
 
     def effect(self, start: int, end: int, followed: Sequence[st.LambdaBody] = ()) -> None:
         """One declaration, assignment or expression, but for what it holds that was followed."""
@@ -218,11 +233,13 @@ class Variables:
             self.spoil(change.name, f"{change.name} may be changed")
             return
         kind = self.state.types.get(change.name, "")
-        if types.is_constant(kind):
-            return
-        if not may_change(change.callee, change.position, self.view, change.is_statement):
-            return
-        self.spoil(change.name, f"{change.callee}() may change {change.name}")
+        if not types.is_constant(kind) and self.may_change(change):
+            self.spoil(change.name, f"{change.callee}() may change {change.name}")
+
+    def may_change(self, change: Change) -> bool:
+        """Whether a statement that may change a variable does, as far as is known."""
+        is_array = self.state.types.get(change.name, "").endswith("]")
+        return may_change(change, self.view, is_array=is_array)
 
     def evaluated(self, tokens: Sequence[Token], start: int) -> Abstract:
         """What tokens of the statement at `start` evaluate to."""
@@ -235,7 +252,7 @@ class Variables:
         if tokens and not self.view.macros.has_macro(tokens):
             return evaluate(ast.parse(tokens), scope, where)
         result: Abstract | None = None
-        at = self.place(start)
+        at = self.place(start + max(tokens[0].start, 0)) if tokens else self.place(start)
         single = self.single_macro(tokens, at)
         if single is not None:
             return single
@@ -254,21 +271,25 @@ class Variables:
         from occlsp.source.syntax import Expr
 
         scope = FlowScope(self, self.state)
+        scope.at = at
         return evaluate_text(Expr(tokens[0].text, Span(0, 0)), scope, None)
 
     def declare(self, item: Declaration, start: int) -> None:
         state = self.state
         if item.initial and len(item.initial) > 1:  # a word or a number alone changes nothing
             self.side_effects(item.initial)
+        self.share(item)
         if item.name not in self.names:
             self.hide(item.name, f"{item.type}[?]" if item.is_array else item.type)
             return
-        if item.type.rstrip().endswith("&") and not types.is_constant(item.type):
-            self.share(item)
+        if types.is_reference(item.type):
             self.hide(item.name, item.type)
             state.variables[item.name] = unknown(f"{item.name} is a reference")
             return
         value = self.initial(item, start)
+        if self.is_set_later(item, start):
+            why = f"{item.name} is set later, too"
+            value = unknown_dim(why) if isinstance(value, Dim) else unknown(why)
         self.dependents.declare(item, start)
         fields = {}
         if isinstance(value, Number) and "Config" in item.type:
@@ -283,10 +304,40 @@ class Variables:
             self.parted.add(item.name)
 
     def share(self, item: Declaration) -> None:
-        """A reference to a variable: what it does to it is not followed."""
-        for token in item.initial or ():
-            if token.text in self.state.variables:
+        """A reference to a variable, or a pointer to an array's elements: what is done by it is not
+        followed."""
+        is_pointer = item.type.rstrip().endswith(("*", "auto")) and "const" not in item.type
+        if item.initial and (is_pointer or types.is_reference(item.type)):
+            self.share_named(item.initial, arrays_only=is_pointer)
+
+    def share_named(self, tokens: Sequence[Token], *, arrays_only: bool) -> None:
+        """What tokens name is known by another name, too."""
+        for index, token in enumerate(tokens):
+            if token.kind != "name" or token.text not in self.state.variables:
+                continue
+            is_part = [one.text for one in tokens[index + 1 : index + 2]] == ["["]
+            is_array = self.state.types.get(token.text, "").endswith("]")
+            if not arrays_only or (is_array and not is_part):
                 self.spoil(token.text, f"{token.text} is shared by a reference")
+
+    def is_set_later(self, item: Declaration, start: int) -> bool:
+        """Whether a variable that keeps its value between calls, or stands for another that it does
+        not change itself, may have another value than where it is declared."""
+        tokens = item.initial or ()
+        last = start + max((token.start for token in tokens), default=0)
+        if "static" in item.type and not types.is_constant(item.type):
+            rest = self.body.text[last:]
+            return any(map(self.may_change, changes(tokenize(rest), {item.name})))
+        if not item.type.rstrip().endswith("&"):
+            return False
+        named = [token.text for token in tokens if token.kind == "name"]
+        return self.is_changed_behind(named, last)
+
+    def is_changed_behind(self, names: Iterable[str], offset: int) -> bool:
+        """Whether anything behind an offset may change one of some names."""
+        wanted = set(names)
+        changes = self.slice.changes(offset, len(self.text))
+        return any(one.name in wanted and self.may_change(one) for one in changes)
 
     def initial(self, item: Declaration, start: int) -> Abstract:
         kind = types.plain(item.type)
@@ -405,28 +456,13 @@ class Variables:
         variables[key] = self.named(value, key, tokens, start)
 
     def unknown_target(self, target: list[Token]) -> None:
-        """`*p = …`, `a[i] = …`: the named variable is not known any more, an index still is."""
+        """`*p = …`, `a[i] = …`, `(c ? a : b) = …`: the named variables are not known any more, an
+        index still is."""
         depth = 0
         for token in target:
             depth += (token.text == "[") - (token.text == "]")
             if depth == 0 and token.kind == "name" and token.text in self.state.variables:
                 self.spoil(token.text, f"{token.text} is changed in part")
-                return
-
-    def local_alias(self, text: str) -> None:
-        match = _USING.match(text.strip())
-        if match:
-            self.name_type(match[1], types.plain(match[2].rstrip("; ")))
-            return
-        match = _TYPEDEF.match(text.strip())
-        if match:
-            self.name_type(match[2], types.plain(match[1]))
-
-    def name_type(self, name: str, target: str) -> None:
-        """Takes in what a name stands for, which others may mean, too."""
-        if self.local_types.get(name) != target:
-            self.local_types[name] = target
-            self.constants.clear()
 
     def local_enum(self, tokens: Sequence[Token]) -> None:
         opening = next((i for i, t in enumerate(tokens) if t.text == "{"), None)
@@ -450,15 +486,6 @@ def root_of(key: str) -> str:
 
 
 _ZERO = Number(types.integer("int"), (0,), 0, 0)
-
-
-_USING = re.compile(r"using\s+(\w+)\s*=\s*([^;]+)", re.S)
-
-
-_TYPEDEF = re.compile(r"typedef\s+(.+?)\s+(\w+)\s*;?$", re.S)
-
-
-_MACRO = re.compile(r"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
 
 
 def _one() -> Number:

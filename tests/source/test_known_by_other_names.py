@@ -1,0 +1,118 @@
+"""Variables that are set by another name, by a part, or again after they were read: what the
+program launches was compared with these, and none may be told to be the first value."""
+
+from __future__ import annotations
+
+import pytest
+
+from occlsp.source.facts import Launch
+from occlsp.source.workspace import Workspace
+
+BEFORE = """
+__global__ void k() {}
+void fill(int p[]) { p[0] = 3; }
+void read(const int* p) {}
+int& kept() { static int b = 32; return b; }
+int next() { static int b = 32; b += 32; return b; }
+struct Pair { int x, y; };
+"""
+
+
+def launches(body: str) -> tuple[Launch, ...]:
+    made = Workspace(reader=None)
+    made.update("/main.cu", f"{BEFORE}void f(int n) {{ {body} }}\n".encode())
+    return made.facts("/main.cu").launches
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int b = 64; auto&& r = b; r = 32; k<<<1, b>>>();",
+        "int a[2] = {16, 8}; auto& [x, y] = a; x = 4; k<<<1, a[0]>>>();",
+        "int a[2] = {16, 8}; int* p = a; p[0] = 4; k<<<1, a[0]>>>();",
+        "int a[2] = {16, 8}; fill(a); k<<<1, a[0]>>>();",
+        "int a[2] = {16, 8}; std::fill(a, a + 2, 4); k<<<1, a[0]>>>();",
+        "int a = 1, b = 2; (n ? a : b) = 64; k<<<1, b>>>();",
+        "dim3 b(1, 2, 3); std::swap(b.x, b.z); k<<<1, b>>>();",
+        "static int b = 32; k<<<1, b>>>(); b *= 2;",
+        "kept() = 64; k<<<1, kept()>>>();",
+        "k<<<1, next()>>>();",
+        "int b = 64; const int& r = b; b = 32; k<<<1, r>>>();",
+    ],
+)
+def test_it_is_not_known(body: str) -> None:
+    (launch,) = launches(body)
+    assert launch.block.values is None
+
+
+def test_a_lambda_that_is_called_twice_begins_with_what_it_left() -> None:
+    body = "int b = 64; auto g = [&b](int m) { b *= m; k<<<1, b>>>(); }; g(2); g(2);"
+    assert launches(body)[0].block.values is None
+    once = "int b = 64; auto g = [&] { b = 32; k<<<1, b>>>(); }; g();"
+    assert launches(once)[0].block.values == ((32, 1, 1),)
+
+
+def test_what_only_reads_leaves_it_known() -> None:
+    array = "int a[2] = {16, 8}; read(a); cudaMemcpy(p, a, 8, kind); const int* p = a; "
+    assert launches(f"{array} k<<<1, a[1]>>>();")[0].block.values == ((8, 1, 1),)
+    part = "dim3 b(8, 4); dim3 g(divide(n, b.x), divide(n, b.y)); k<<<g, b>>>();"
+    assert launches(part)[0].block.values == ((8, 4, 1),)
+    assert launches("static int b = 32; k<<<1, b>>>();")[0].block.values == ((32, 1, 1),)
+
+
+def test_what_may_be_a_dim3_is_not_taken_for_a_number() -> None:
+    """`<<<1, sizes>>>` of an unknown `sizes` says nothing of y and z; arithmetic does."""
+    sizes, product = launches("k<<<1, sizes>>>(); k<<<1, 2 * sizes.n>>>();")
+    assert sizes.block.max is None
+    assert product.block.max == (None, 1, 1)
+
+
+def test_one_field_that_a_lambda_sets_leaves_the_others_known() -> None:
+    body = """cudaLaunchConfig_t c; c.gridDim = 1; c.blockDim = dim3(32, 4);
+    auto g = [&](auto size) { c.dynamicSmemBytes += n; cudaLaunchKernelEx(&c, k); }; g(1); g(2);
+    """
+    (launch,) = launches(body)
+    assert launch.block.values == ((32, 4, 1),)
+    assert launch.dynamic_smem.values is None
+
+
+def test_what_initialisers_outside_of_functions_change() -> None:
+    pointed = "static int size = 256; static int* other = &size; void f() { k<<<1, size>>>(); }"
+    referred = pointed.replace("int* other = &size", "int& other = size")
+    called = pointed.replace("int* other = &size", "auto set = [] { size = 4; }")
+    alone = pointed.replace("int* other = &size", "int other = size")
+    for source, values in ((pointed, None), (referred, None), (called, None), (alone, [256])):
+        assert blocks(source) == [values]
+
+
+def test_the_variable_outside_is_not_the_one_inside() -> None:
+    source = """const int T = 16;
+    namespace n { const int T = 8; void f() { const int T = 9; k<<<1, ::T>>>(); k<<<1, T>>>(); } }
+    void g() { ::k<<<1, 5>>>(); }"""
+    assert blocks(source) == [[16], [9], [5]]
+
+
+def test_a_macro_that_is_defined_anew_in_a_function() -> None:
+    source = """#define N 32
+    void f() { int x = N; k<<<1, x>>>();
+    #undef N
+    #define N 64
+      x = N; k<<<1, x>>>(); k<<<1, N>>>(); }"""
+    assert blocks(source) == [[32], [64], [64]]
+
+
+def test_a_virtual_function_may_be_another() -> None:
+    source = """struct A { %s int size() { return 32; } void f() { k<<<1, size()>>>(); } };
+    struct B : A { int size() { return 64; } };"""
+    assert blocks(source % "virtual") == [None]
+    assert blocks("struct A { int size() { return 32; } void f() { k<<<1, size()>>>(); } };") == [
+        [32]
+    ]
+
+
+def blocks(source: str) -> list[list[int] | None]:
+    """What x is of the block of each launch."""
+    made = Workspace(reader=None)
+    made.update("/main.cu", f"__global__ void k() {{}}\n{source}\n".encode())
+    found = [launch.block.values for launch in made.facts("/main.cu").launches]
+    return [None if values is None else [one[0] for one in values] for values in found]
