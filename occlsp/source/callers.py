@@ -39,7 +39,14 @@ from occlsp.source.mentions import Mentions
 from occlsp.source.moving import Given
 from occlsp.source.names import Binding, StaticScope
 from occlsp.source.naming import Naming, naming_of
-from occlsp.source.overloads import arity_of, for_any, hands_on, overlaps, shared_parameters
+from occlsp.source.overloads import (
+    arity_of,
+    for_any,
+    hands_on,
+    may_call,
+    overlaps,
+    shared_parameters,
+)
 from occlsp.source.passing import callables
 from occlsp.source.reuse import Asked, KeptCalls, Reuse
 from occlsp.source.sites import (
@@ -254,7 +261,6 @@ class Callers:
         named = naming.places(syntax, function.name, self.sites(origin, function.name))
         if not named:
             return []
-        arity = arity_of(function)
         kernels = {kernel.body for kernel in syntax.kernels if kernel.name == function.name}
         rivals = [
             f
@@ -298,7 +304,7 @@ class Callers:
             sites.setdefault(called[0], []).extend(
                 one
                 for one in called[1]
-                if (one.is_pack or arity[0] <= len(one.arguments) <= arity[1])
+                if (one.is_pack or may_call(function, len(one.arguments), origin.view))
                 and one not in sites[called[0]]
             )
         for inside, together in sites.items():

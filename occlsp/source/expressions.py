@@ -164,12 +164,9 @@ def _parse(tokens: tuple[Token, ...]) -> Node:
         return Opaque("the expression is too long")
     parser = _Parser(tokens)
     try:
-        node = parser.ternary(0)
+        return parser.whole(0)
     except _TooDeep:
         return Opaque("the expression is nested too deeply")
-    if parser.at < len(tokens):
-        return Opaque("not an expression that is evaluated")
-    return node
 
 
 class _TooDeep(Exception):
@@ -180,6 +177,17 @@ class _Parser:
     def __init__(self, tokens: list[Token] | tuple[Token, ...]) -> None:
         self.tokens = tokens
         self.at = 0
+        self.why: str | None = None
+        """Why the rest was given up, where it was."""
+
+    def whole(self, depth: int) -> Node:
+        """All tokens as one expression: nothing is told of a part of it."""
+        node = self.ternary(depth)
+        if self.why is not None:
+            return Opaque(self.why)
+        if self.at < len(self.tokens):
+            return Opaque("not an expression that is evaluated")
+        return node
 
     def peek(self, ahead: int = 0) -> str:
         index = self.at + ahead
@@ -332,9 +340,7 @@ class _Parser:
         for part in parts:
             if len(part) > 3 and part[0].text == "." and part[2].text == "=":
                 part = part[3:]
-            inner = _Parser(part)
-            node = inner.ternary(depth + 1) if part else Opaque("empty")
-            nodes.append(node if inner.at >= len(part) else Opaque("not evaluated"))
+            nodes.append(_Parser(part).whole(depth + 1) if part else Opaque("empty"))
         return tuple(nodes)
 
     def name(self, depth: int) -> Node:
@@ -447,6 +453,7 @@ class _Parser:
     def opaque(self, why: str) -> Node:
         """Gives up on the rest."""
         self.at = len(self.tokens)
+        self.why = why
         return Opaque(why)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from occlsp.source import expressions as ast
 from occlsp.source import statements as st
+from occlsp.source import types
 from occlsp.source.conditions import device_guard, refine
 from occlsp.source.dependents import Dependents
 from occlsp.source.effects import changes
@@ -65,7 +66,7 @@ class Interpreter(Variables):
         self.state = State()
         for name, (kind, value) in parameters.items():
             self.state.variables[name] = value
-            self.state.types[name] = _passed(kind)
+            self.state.types[name] = types.passed(kind)
         self.names = names
         self.steps = 0
         self.declared: list[dict[str, tuple[str | None, dict[str, Abstract]]]] = [{}]
@@ -88,6 +89,7 @@ class Interpreter(Variables):
             is_whole=self.returns is not None,
         )
         self.names = self.slice.names
+        self.has_jumps = "goto" in self.text
         if found is None:
             self.unreadable()
             return
@@ -118,7 +120,7 @@ class Interpreter(Variables):
             self.simple(node)
             return
         skipped = not isinstance(node, st.Block)
-        if isinstance(node, st.If):
+        if isinstance(node, st.If) or (skipped and self.returns is not None):
             skipped = not self.slice.may_end(node.start, node.end)
         if skipped and not self.slice.touches(node.start, node.end):
             return
@@ -214,6 +216,9 @@ class Interpreter(Variables):
         guarded = self.state.guarded
         entry = self.state.fork()
         self.havoc(node.start, node.end)
+        if node.kind == "catch":
+            self.havoc(*node.head)
+            self.state.reachable = True
         left = self.left_by(node, entry) if node.kind == "while" else None
         if node.kind == "while":
             self.expressions(*node.head)
@@ -358,19 +363,20 @@ class Interpreter(Variables):
     # Statements
 
     def simple(self, node: st.Simple) -> None:
-        if node.jump is None and not self.slice.matters(node):
-            return
         text = self.text
+        label = _LABEL.match(text, node.start, node.end) if self.has_jumps else None
+        if label is None and node.jump is None and not self.slice.matters(node):
+            return
         ends = _EXITS.match(text, node.start, node.end) is not None
-        if node.jump is None and not self.slice.touches(node.start, node.end):
+        is_plain = label is None and node.jump is None
+        if is_plain and not self.slice.touches(node.start, node.end):
             if ends:
                 self.state.reachable = False
             elif "using" in text[node.start : node.end] or "typedef" in text[node.start : node.end]:
                 self.local_alias(text[node.start : node.end])
             return
         start = node.start
-        label = _LABEL.match(text, node.start, node.end)
-        if label:
+        if label is not None:
             start = label.end()
             self.havoc(0, len(text))
             self.state.reachable = True
@@ -412,7 +418,7 @@ class Interpreter(Variables):
         if inner.head[0] != inner.head[1]:
             if not _called_at_once(self.text, node):
                 self.havoc(node.end, len(self.text))
-            self.havoc(*_span(inner.body))  # it may be called more than once
+            self.havoc(inner.body.start, inner.body.end)  # it may be called again
         self.enter()
         parameters = lambda_parameters(self.text[slice(*inner.head)])
         for kind, name in parameters:
@@ -463,15 +469,6 @@ class Interpreter(Variables):
 
 _EXITS = re.compile(r"\s*(?:std::)?(?:exit|abort|terminate|_exit|quick_exit)\s*\(")
 _LABEL = re.compile(r"\s*(?!default\b|public\b|private\b)[A-Za-z_]\w*\s*:(?!:)")
-
-
-def _passed(kind: str) -> str:
-    """The type of a parameter: an array is handed over as a pointer."""
-    if not kind.endswith("]") or "(" in kind:
-        return kind
-    base, _, inner = kind.partition("[")
-    rest = inner.partition("]")[2]
-    return f"{base}(*){rest}" if rest else f"{base}*"
 
 
 def _leaves(node: st.Statement) -> bool:

@@ -13,6 +13,7 @@ from occlsp.source.names import Binding
 from occlsp.source.numbers import unknown
 from occlsp.source.sites import Call, Site
 from occlsp.source.syntax import Function
+from occlsp.source.view import View
 
 
 def arity_of(function: Function) -> tuple[int, int]:
@@ -21,6 +22,18 @@ def arity_of(function: Function) -> tuple[int, int]:
     if parameters and parameters[-1].type.endswith("..."):
         return len(parameters) - 1, 1 << 30
     return sum(1 for p in parameters if p.default is None), len(parameters)
+
+
+def may_call(function: Function, count: int, view: View) -> bool:
+    """Whether a call with so many arguments may be one of a function: with less than it takes where
+    no other takes those, as a declaration may give the rest."""
+    least, most = arity_of(function)
+    if least <= count <= most:
+        return True
+    if count > most or function.is_template:
+        return False
+    others = [item.function for _, item in view.functions(function.name)]
+    return all(count < arity_of(other)[0] for other in others)
 
 
 def overlaps(one: Function, other: Function) -> bool:

@@ -60,10 +60,11 @@ class If(Statement, frozen=True):
 
 
 class Loop(Statement, frozen=True):
-    """`for`, `while`, `do`, and a macro followed by a block, which may be a loop."""
+    """`for`, `while`, `do`, `catch`, and a macro followed by a block, which may be a loop."""
 
     kind: str
     head: Range
+    """Of `catch`, what was tried."""
     body: Statement
 
 
@@ -155,6 +156,8 @@ class _Reader:
         self.at = 0
         self.offset, self.token = self.tokens[0]
         self.position = 0
+        self.tried: Range = (0, 0)
+        """The last block that was tried."""
 
     def advance(self) -> None:
         self.position = self.offset + len(self.token)
@@ -200,6 +203,8 @@ class _Reader:
                 self.advance()
                 head = self.head()
                 body = self.statement(depth + 1)
+                if word == "switch" and isinstance(body, Case):
+                    raise Unreadable("a switch without a block")
                 if word == "switch":
                     return Switch(begin, self.position, head, body)
                 return Loop(begin, self.position, word, head, body)
@@ -209,12 +214,15 @@ class _Reader:
                 return self.label(begin)
             case "try":
                 self.advance()
-                return self.statement(depth + 1)
+                tried = self.statement(depth + 1)
+                self.tried = tried.start, tried.end
+                return tried
             case "catch":
+                tried_before = self.tried
                 self.advance()
                 self.head()
                 body = self.statement(depth + 1)
-                return Loop(begin, self.position, "catch", (begin, begin), body)
+                return Loop(begin, self.position, "catch", tried_before, body)
             case "else":
                 raise Unreadable("an else without an if")
             case _ if word == IF:

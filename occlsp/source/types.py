@@ -157,3 +157,12 @@ def is_constant(text: str) -> bool:
     return re.search(r"\b(?:const|constexpr)\b", text) is not None and not re.search(
         r"\bconst\b[^*]*\*\s*$", text
     )
+
+
+def passed(kind: str) -> str:
+    """The type of a parameter: an array is handed over as a pointer."""
+    if not kind.endswith("]") or "(" in kind:
+        return kind
+    base, _, inner = kind.partition("[")
+    rest = inner.partition("]")[2]
+    return f"{base}(*){rest}" if rest else f"{base}*"

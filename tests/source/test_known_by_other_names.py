@@ -116,3 +116,31 @@ def blocks(source: str) -> list[list[int] | None]:
     made.update("/main.cu", f"__global__ void k() {{}}\n{source}\n".encode())
     found = [launch.block.values for launch in made.facts("/main.cu").launches]
     return [None if values is None else [one[0] for one in values] for values in found]
+
+
+def test_what_is_not_read_to_its_end_tells_nothing() -> None:
+    """`n && (g(), true) ? 64 : 32` was told to be 0 or 1."""
+    assert blocks("void f(int n) { k<<<1, n && (g(), true) ? 64 : 32>>>(); }") == [None]
+    assert blocks("void f(int n) { k<<<1, 2 * n > 4 && n++ ? 64 : 32>>>(); }") == [None]
+
+
+def test_what_a_block_may_have_done_before_it_threw() -> None:
+    source = """int size(int n) { try { if (n) throw n; return 32; } catch (int e) { return 64; } }
+    void f(int n) { int b = 8; try { b = 16; g(); b = 24; } catch (int) { k<<<1, b>>>(); }
+      k<<<1, size(n)>>>(); }"""
+    assert blocks(source) == [None, [32, 64]]
+
+
+def test_labels_that_jumps_go_to() -> None:
+    back = "int size(int n) { goto a; b: return 8; a: if (n < 50) goto b; return 9; }\n"
+    assert blocks(back + "void f(int m) { k<<<1, size(m)>>>(); }") == [[8, 9]]
+    assert blocks("void f(int n) { int b = 4; switch (n) case 3: b = 7; k<<<1, b>>>(); }") == [None]
+
+
+def test_a_default_that_only_a_declaration_gives() -> None:
+    source = """static void f(int b = 5);
+    void g() { f(); f(6); }
+    static void f(int b) { k<<<1, b>>>(); }"""
+    assert blocks(source) == [None]
+    others = source.replace("void g()", "void f(long a, long b);\nvoid g()").replace("f();", "")
+    assert blocks(others) == [[6]]
