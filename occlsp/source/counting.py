@@ -19,11 +19,12 @@ _CONDITION = re.compile(r"^\s*(\w+)\s*(<=|>=|!=|<|>)\s*(.+?)\s*$", re.S)
 _STEP = re.compile(
     r"^\s*(?:(\+\+|--)\s*(\w+)|(\w+)\s*(\+\+|--)|(\w+)\s*(\+=|-=|\*=|/=|<<=|>>=)\s*(.+?))\s*$", re.S
 )
+_WRITTEN_OUT = re.compile(r"^\s*(\w+)\s*=\s*\1\s*(\+|-|\*|/|<<|>>)\s*(\w+)\s*$")
 
 
 def counted(name: str, condition: str, step: str, scope: StaticScope) -> tuple[str, Number] | None:
     """The loop variable's values inside of the body; None where they are not known."""
-    test, moved = _CONDITION.match(condition), _STEP.match(step)
+    test, moved = _CONDITION.match(condition), _moved(step)
     first = to_number(scope.variable(name))
     if test is None or moved is None or test[1] != name or first.value is None:
         return None
@@ -53,7 +54,7 @@ def counted(name: str, condition: str, step: str, scope: StaticScope) -> tuple[s
 
 def stepped(statement: str) -> str | None:
     """The variable that a statement steps, where it does nothing else."""
-    moved = _STEP.match(statement)
+    moved = _moved(statement)
     return None if moved is None or "," in statement else moved[2] or moved[3] or moved[5]
 
 
@@ -72,7 +73,7 @@ def left_by(
     The loop may end wherever the condition need not hold: `while (t < n && t < 256) t *= 2;`
     leaves each power of two up to 256. It has to be known that it ends: nothing may overflow.
     """
-    moved = _STEP.match(statement)
+    moved = _moved(statement)
     if moved is None or first.values is None or first.type is None:
         return None
     op, by = _step(moved, scope)
@@ -95,6 +96,11 @@ def left_by(
         else:
             return None
     return among(found, first.type)
+
+
+def _moved(statement: str) -> re.Match[str] | None:
+    """A step, `n = n * 2` as `n *= 2`."""
+    return _STEP.match(_WRITTEN_OUT.sub(r"\1 \2= \3", statement))
 
 
 def _step(moved: re.Match[str], scope: StaticScope) -> tuple[str, Number | None]:

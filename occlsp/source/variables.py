@@ -360,6 +360,8 @@ class Variables(LocalTypes):
             return not_set(item.name)
         if kind.endswith(("Config_t", "cudaLaunchConfig")):
             return self.configuration(item, tokens, start)
+        if item.form == "=" and tokens and tokens[0].text == "{" and types.integer(resolved):
+            tokens = tokens[1:-1] or tokens  # `int n = {64}`
         if item.form in ("(", "{") and len(split_arguments(tokens)) > 1:
             return unknown(f"{item.name} is an object")
         value = self.evaluated(tokens, start)

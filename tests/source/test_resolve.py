@@ -97,6 +97,15 @@ class TestVariables:
     def test_a_loop_over_sizes_is_a_set(self) -> None:
         body = "for (int t = 32; t <= 128; t *= 2) { k<<<n, t>>>(p); }"
         assert blocks(body) == ((32, 1, 1), (64, 1, 1), (128, 1, 1))
+        for written in ("t = t * 2", "t = t << 1", "t=t+t"):
+            told = "t+t" not in written
+            found = blocks(body.replace("t *= 2", written))
+            assert (found == ((32, 1, 1), (64, 1, 1), (128, 1, 1))) == told
+        assert blocks(body.replace("t *= 2", "t = t * 2 + 1")) is None
+
+    def test_a_number_in_braces(self) -> None:
+        assert blocks("size_t t = {64}; dim3 b(t); k<<<1, b>>>(p);") == ((64, 1, 1),)
+        assert blocks("int t = {}; k<<<1, t + 32>>>(p);") is None
 
     def test_cases_of_a_switch(self) -> None:
         body = "int t = 32; switch (n) { case 1: t = 64; break; case 2: t = 96; } k<<<1, t>>>(p);"
