@@ -12,27 +12,11 @@ from occlsp.source.lexer import Token, matching, spelled, split_arguments
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 SPECIFIERS = frozenset(
-    [
-        "const",
-        "constexpr",
-        "static",
-        "volatile",
-        "inline",
-        "register",
-        "thread_local",
-        "extern",
-        "typename",
-        "struct",
-        "class",
-        "enum",
-        "mutable",
-        "constinit",
-        "__shared__",
-        "__device__",
-        "__constant__",
-        "auto",
-        "union",
-    ]
+    (
+        *("const", "constexpr", "static", "volatile", "inline", "register", "thread_local"),
+        *("extern", "typename", "struct", "class", "enum", "mutable", "constinit", "auto", "union"),
+        *("__shared__", "__device__", "__constant__"),
+    )
 )
 SHORT = 64
 """Tokens of a statement that is remembered."""
@@ -304,6 +288,8 @@ class Change(Struct, frozen=True):
     """Which argument."""
     is_statement: bool = True
     """Nothing takes the call's result: it is called for what it does."""
+    is_bare: bool = False
+    """Such a call of a function that is named by itself, of no object and no namespace."""
     part: str = ""
     """What of it alone: `.x` of `size.x`, and `[` for any element; all of it if empty."""
 
@@ -342,7 +328,8 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
                 position = calls.around[index][1]
                 part = _first_part(tokens, index + 1, after)
                 is_statement = not part and calls.is_statement(callee)
-                found.append(Change(token.text, callee, position, is_statement, part))
+                is_bare = is_statement and tokens[0].text == callee
+                found.append(Change(token.text, callee, position, is_statement, is_bare, part))
     return found
 
 

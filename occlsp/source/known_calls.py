@@ -36,6 +36,8 @@ _COPIES = re.compile(
 """Functions by whose names nobody expects their arguments to change: C interfaces (which cannot
 take references), containers, macros that check."""
 
+_OF_OBJECTS = re.compile(r"^(?:get_|resize|reserve|fill|transform|emplace|push_back|at$)")
+"""Those of them that do so as members, or of `std`: by itself, one may be anybody's."""
 _CHANGES = frozenset(["", "swap", "exchange", "tie", "iter_swap"])
 _READS = re.compile(
     r"^(?:f?printf|assert|static_assert|accumulate|(?:min|max)_element|begin|end|size|is_|get_|"
@@ -97,7 +99,8 @@ def may_change(change: Change, view: View, *, is_array: bool = False) -> bool:
         return False
     if is_array:
         return not (_READS.match(last) or (position and _FROM.match(last)))
-    if _COPIES.match(last) or view.defines(last):
+    is_copied = _COPIES.match(last) and not (change.is_bare and _OF_OBJECTS.match(last))
+    if is_copied or view.defines(last):
         return False
     # What stands in a branch of `#if` that the build's flags would turn on is meant, if called.
     found = [item.function for one in view.indexes for item in one.functions.get(last, ())]

@@ -33,6 +33,7 @@ from occlsp.source.slicing import Slice
 from occlsp.source.state import Body, FlowScope, State, not_set
 from occlsp.source.text import Span
 from occlsp.source.values import (
+    ONE,
     Abstract,
     Dim,
     Place,
@@ -279,6 +280,7 @@ class Variables(LocalTypes):
         if item.initial and len(item.initial) > 1:  # a word or a number alone changes nothing
             self.side_effects(item.initial)
         self.share(item)
+        self.construct(item)
         if item.name not in self.names:
             self.hide(item.name, f"{item.type}[?]" if item.is_array else item.type)
             return
@@ -309,6 +311,14 @@ class Variables(LocalTypes):
         is_pointer = item.type.rstrip().endswith(("*", "auto")) and "const" not in item.type
         if item.initial and (is_pointer or types.is_reference(item.type)):
             self.share_named(item.initial, arrays_only=is_pointer)
+
+    def construct(self, item: Declaration) -> None:
+        """What the constructor of an object may do to the variables that it is given."""
+        callee = types.plain(item.type).partition("<")[0]
+        given = item.initial if item.form in ("(", "{") else None
+        for position, part in enumerate(split_arguments(given or ())):
+            if len(part) == 1 and part[0].kind == "name":
+                self.apply_change(Change(part[0].text, callee, position, is_statement=False))
 
     def share_named(self, tokens: Sequence[Token], *, arrays_only: bool) -> None:
         """What tokens name is known by another name, too."""
@@ -371,7 +381,7 @@ class Variables(LocalTypes):
 
     def dim_initial(self, item: Declaration, tokens: list[Token], start: int) -> Abstract:
         if not item.form or not tokens:
-            return Dim(((_one(), _one(), _one()),))
+            return Dim(((ONE, ONE, ONE),))
         if item.form == "=":
             value: Abstract = to_dim(self.evaluated(tokens, start))
         else:
@@ -422,6 +432,8 @@ class Variables(LocalTypes):
             tokens = list(nested.target)
         else:
             self.side_effects(tokens)
+        if len(target) == 1:  # what a configuration holds is only read
+            self.share_named(tokens, arrays_only=True)
         scope = FlowScope(self, self.state)
         node = ast.parse(target)
         key = place(node, scope)
@@ -477,7 +489,7 @@ class Variables(LocalTypes):
             if len(part) > 2 and part[1].text == "=":
                 last = to_number(self.evaluated(part[2:], 0))
             else:
-                last = _ZERO if last is None else binary("+", last, to_number(_one()))
+                last = _ZERO if last is None else binary("+", last, ONE)
             self.state.variables[part[0].text] = last
             self.state.types[part[0].text] = "const int"
 
@@ -488,7 +500,3 @@ def root_of(key: str) -> str:
 
 
 _ZERO = Number(types.integer("int"), (0,), 0, 0)
-
-
-def _one() -> Number:
-    return Number(types.integer("unsigned"), (1,), 1, 1)

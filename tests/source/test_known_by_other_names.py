@@ -144,3 +144,22 @@ def test_a_default_that_only_a_declaration_gives() -> None:
     assert blocks(source) == [None]
     others = source.replace("void g()", "void f(long a, long b);\nvoid g()").replace("f();", "")
     assert blocks(others) == [[6]]
+
+
+def test_functions_that_are_only_named_as_those_of_containers() -> None:
+    source = "void resize(int& b); void f(int n) { int b = 8; %s; k<<<1, b>>>(); }"
+    assert blocks(source.removeprefix("void resize(int& b);") % "resize(b)") == [None]
+    assert blocks(source % "v.resize(b)") == [[8]]
+    assert blocks(source % "std::vector<int> v(b)") == [[8]]
+
+
+def test_what_an_object_is_made_with_it_may_change() -> None:
+    guard = "struct Guard { Guard(int%s n) {} }; void f() { int b = 8; Guard g(b); k<<<1, b>>>(); }"
+    assert blocks(guard % "&") == [None]
+    assert blocks(guard % "") == [[8]]
+
+
+def test_a_pointer_that_is_set_to_an_array_later() -> None:
+    source = "void f() { int a[2] = {1, 2}; int* p; p = a; p[1] = 5; k<<<1, a[1]>>>(); }"
+    assert blocks(source) == [None]
+    assert blocks(source.replace("p = a;", "p = 0; int x = 0; x = a[0];")) == [[2]]
