@@ -46,6 +46,8 @@ NO_VARIABLES = (
     | {"true", "false", "nullptr", "NULL", "break", "continue", "this", "dim3", "void"}
 )
 """Words that no statement changes, whatever it does."""
+_PART_GIVEN = re.compile(r"(?:\.\w+|->\w+|\[[^\[\]]*\])+\s*[,)]")
+"""The rest of a name's part that a call is given."""
 _TYPED = re.compile(r"(?<!return)[\w>]\s+\Z|[*,]\s*\Z")
 """What may stand before the name of an array that is declared."""
 _OVER = re.compile(r"\s*:(?!:)")
@@ -274,9 +276,10 @@ class Sentences:
         last, following = before[-1:], behind[:1]
         if last and last in "*&":
             return following in (")", ",", ".", "-", "[", "", ";", ":")
-        is_given = following in (")", ",", "", ";", ":", ".", "[")
-        if is_given and (not last or last in "(,_>" or last.isalnum()):
-            return not self.is_launched_with(start)
+        if not last or last in "(,_>" or last.isalnum():
+            is_given = following in (")", ",", "", ";", ":")
+            if is_given or (last in "(," and _PART_GIVEN.match(self.text, end)):
+                return not self.is_launched_with(start)
         return following != "[" and self.is_array(self.text[start:end])
 
     def is_array(self, name: str) -> bool:

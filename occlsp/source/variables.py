@@ -132,11 +132,8 @@ class Variables(LocalTypes):
         value = self.state.variables.get(name)
         number = value if isinstance(value, Number) else Number()
         self.forget(name)
-        self.state.variables[name] = (
-            unknown_dim(why)
-            if isinstance(value, Dim)
-            else unknown(why, number.type, device=number.device)
-        )
+        lost = unknown(why, number.type, device=number.device)
+        self.state.variables[name] = unknown_dim(why) if isinstance(value, Dim) else lost
 
     def spoil_by(self, change: Change, why: str) -> None:
         """Nothing is known any more of what a change is of."""
