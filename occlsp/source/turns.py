@@ -34,7 +34,7 @@ def left_behind(node: st.Loop, flow: Interpreter) -> Left:
     names = {one.name for one in flow.slice.changes(node.start, node.end)}
     names = {name for name in names if flow.is_local(name)}
     parts = _parts(node, flow.text)
-    if not names or parts is None or flow.is_turning:
+    if not names or parts is None or flow.is_turning or not _is_asked(names, node, parts[0], flow):
         return {}
     text = flow.text[node.start : node.end]
     if _JUMPS.search(text) or may_break(text, flow.view):
@@ -50,6 +50,16 @@ def left_behind(node: st.Loop, flow: Interpreter) -> Left:
         flow.state, flow.events, flow.returns, flow.steps = kept
         flow.is_turning = False
     return {name: _by_itself(one) for name, one in found.items() if one} if is_known else {}
+
+
+def _is_asked(names: set[str], node: st.Loop, before: st.Range, flow: Interpreter) -> bool:
+    """Whether any of the variables is named behind a loop, and all are known as it begins."""
+    if not flow.breaks:  # in another loop, what stands before comes behind, too
+        places_of = flow.slice.relevance.sentences.places_of
+        if all(max(places_of(name), default=-1) < node.end for name in names):
+            return False
+    first, variables = flow.text[slice(*before)], flow.state.variables
+    return all(name in first or (name in variables and is_exact(variables[name])) for name in names)
 
 
 def _parts(node: st.Loop, text: str) -> tuple[st.Range, st.Range, st.Range] | None:
