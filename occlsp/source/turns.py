@@ -31,10 +31,13 @@ Left = dict[str, Abstract]
 def left_behind(node: st.Loop, flow: Interpreter) -> Left:
     """The values of the variables that a loop changes, behind it; none where one of them is not
     known in some turn, or it is left in another way than by its condition."""
+    is_last = not flow.breaks and node.end >= flow.slice.until  # in no other loop, which comes back
+    parts = _parts(node, flow.text)
+    if is_last or flow.is_turning or parts is None:
+        return {}
     names = {one.name for one in flow.slice.changes(node.start, node.end)}
     names = {name for name in names if flow.is_local(name)}
-    parts = _parts(node, flow.text)
-    if not names or parts is None or flow.is_turning or not _is_asked(names, node, parts[0], flow):
+    if not names or not _is_asked(names, node, parts[0], flow):
         return {}
     text = flow.text[node.start : node.end]
     if _JUMPS.search(text) or may_break(text, flow.view):
