@@ -163,7 +163,7 @@ def _named(body: bytes, wanted: frozenset[str]) -> list[tuple[int, str]]:
     """Where a body names some functions: an edit leaves most bodies as they were."""
     found = _NAMED.get((body, wanted))
     if found is None:
-        there = [(name, name.encode()) for name in wanted if name.encode() in body]
+        there = [(name, word) for name in wanted if (word := name.encode()) in body]
         found = sorted((place, name) for name, word in there for place in words(body, word))
         _NAMED.put((body, wanted), found, len(body))
     return found

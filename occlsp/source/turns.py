@@ -61,8 +61,9 @@ def _is_asked(names: set[str], node: st.Loop, before: st.Range, flow: Interprete
         places_of = flow.slice.relevance.sentences.places_of
         if all(max(places_of(name), default=-1) < node.end for name in names):
             return False
-    first, variables = flow.text[slice(*before)], flow.state.variables
-    return all(name in first or (name in variables and is_exact(variables[name])) for name in names)
+    made = {token.text for token in tokenize(flow.text[slice(*before)])}
+    variables = flow.state.variables
+    return all(name in made or (name in variables and is_exact(variables[name])) for name in names)
 
 
 def _parts(node: st.Loop, text: str) -> tuple[st.Range, st.Range, st.Range] | None:

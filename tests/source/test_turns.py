@@ -58,8 +58,8 @@ def test_what_it_may_leave_otherwise(body: str) -> None:
 
 
 def test_what_is_launched_in_it_is_launched_in_any_turn() -> None:
-    body = "int t = 1; while (t < N) {{ k<<<1, t>>>(p); t *= 2; }}"
-    assert threads(f"void f(int* p) {{ {body.format()} }}") is None
+    body = "int t = 1; while (t < N) { k<<<1, t>>>(p); t *= 2; }"
+    assert threads("void f(int* p) { BODY }".replace("BODY", body)) is None
 
 
 def test_a_function_of_one_of_several_values() -> None:
