@@ -62,6 +62,19 @@ def test_what_is_launched_in_it_is_launched_in_any_turn() -> None:
     assert threads("void f(int* p) { BODY }".replace("BODY", body)) is None
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int j = 0; j < n; ++j) { k<<<1, t>>>(p); while (t < N) t *= 2; }",
+        "do { k<<<1, t>>>(p); for (int i = 0; i < 3; ++i) t *= 2; } while (n--);",
+        "again: k<<<1, t>>>(p); while (t < N) t *= 2; if (n--) goto again;",
+        "auto launch = [&] { k<<<1, t>>>(p); }; while (t < N) t *= 2; launch();",
+    ],
+)
+def test_what_stands_before_it_and_comes_again(body: str) -> None:
+    assert threads(f"void f(int* p, int n) {{ int t = 1; {body} }}") is None
+
+
 def test_a_function_of_one_of_several_values() -> None:
     low = "static int low(int n) { while ((n & (n - 1)) > 0) { n = n & (n - 1); } return n; }\n"
     run = "static void run(int b) { b = low(b); k<<<1, b>>>(0); }\n"
