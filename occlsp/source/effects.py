@@ -296,13 +296,13 @@ class Change(Struct, frozen=True):
 
 def sets_any(tokens: Sequence[Token]) -> bool:
     """Whether anything is assigned or stepped anywhere in `tokens`."""
-    return not _SETS.isdisjoint([text for _, text, _ in tokens])
+    return not _SETS.isdisjoint([token.text for token in tokens])
 
 
 def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[Change]:
     """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
     found: list[Change] = []
-    among = [index for index, (_, text, _) in enumerate(tokens) if text in names]
+    among = [index for index, token in enumerate(tokens) if token.text in names]
     calls: _Calls | None = None
     for index in among:
         token = tokens[index]
@@ -436,7 +436,8 @@ class _Calls:
         """Of each token, the bracket that it stands in (-1: none), and behind how many commas."""
         outer: list[tuple[int, int]] = []
         opening, commas = -1, 0
-        for index, (_, text, _) in enumerate(tokens):
+        for index, token in enumerate(tokens):
+            text = token.text
             self.around.append((opening, commas))
             if text in _OPENS:
                 outer.append((opening, commas))

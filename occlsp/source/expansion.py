@@ -165,7 +165,8 @@ def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, Offsets]:
     starts: list[int] = []
     end = 0
     previous = ""
-    for _, text, start in tokens:
+    for token in tokens:
+        text, start = token.text, token.start
         if parts and (previous, text) not in _JOINED:
             parts.append(" ")
             end += 1
@@ -174,7 +175,7 @@ def _spelled(tokens: Sequence[Token], base: int) -> tuple[bytes, Offsets]:
         ends.append(end)
         starts.append(base + start if start >= 0 else start)
         previous = text
-    sizes = [len(text) for _, text, _ in tokens]
+    sizes = [len(token.text) for token in tokens]
     return "".join(parts).encode("latin-1", "replace"), Offsets(ends, starts, sizes)
 
 

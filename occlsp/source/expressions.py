@@ -258,7 +258,8 @@ class _Parser:
         """A number or a plain name that nothing belongs to: what most operands are."""
         if self.at >= len(self.tokens) or self.peek(1) in _AFTER_NAME:
             return None
-        kind, text, start = self.tokens[self.at]
+        token = self.tokens[self.at]
+        kind, text, start = token.kind, token.text, token.start
         end = start + len(text) if start >= 0 else -1
         if kind == "number":
             self.at += 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+
+from msgspec import Struct
 
 MAX_TOKENS = 20_000
 """A longer text is no expression that anybody wrote: what is beyond is dropped."""
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
 """The most frequent kinds first. Most of some texts is blank, where none need be tried."""
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True, gc=False):
     """One token. `kind` is "name", "number", "string", "char" or "op"."""
 
     kind: str
@@ -37,9 +38,6 @@ class Token(NamedTuple):
     start: int
     """Where it starts in the text that was lexed; negative where a macro's body made it."""
 
-
-_made: Callable[[tuple[str | None, str, int]], Token] = partial(tuple.__new__, Token)
-"""A token of its parts, without the call that names them."""
 
 MAX_CACHED = 160
 
@@ -51,7 +49,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 def _tokenize(text: str) -> tuple[Token, ...]:
     matches = islice(_TOKEN.finditer(text), MAX_TOKENS)
-    return tuple([_made((match.lastgroup, match.group(), match.start())) for match in matches])
+    return tuple([Token(one.lastgroup or "", one.group(), one.start()) for one in matches])
 
 
 _short = lru_cache(maxsize=2048)(_tokenize)

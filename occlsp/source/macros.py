@@ -188,10 +188,10 @@ class Macros:
     def has_macro(self, tokens: Sequence[Token]) -> bool:
         """Whether any of the tokens may be a macro's name."""
         known = self._is_macro
-        for kind, text, _ in tokens:
-            if kind == "name":
-                found = known.get(text)
-                if found if found is not None else self.is_macro(text):
+        for token in tokens:
+            if token.kind == "name":
+                found = known.get(token.text)
+                if found if found is not None else self.is_macro(token.text):
                     return True
         return False
 
@@ -214,7 +214,7 @@ class Macros:
         if not self.has_macro(tokens):
             return [list(tokens)]
         base = tokens[0].start
-        key = tuple([(text, start - base if start >= 0 else None) for _, text, start in tokens])
+        key = tuple([(one.text, one.start - base if one.start >= 0 else None) for one in tokens])
         kept = self._expanded.get(key)
         if kept is None or any(
             self.alternatives(name, at) is not meant for name, meant in kept.asked.items()
@@ -311,7 +311,7 @@ class _Expansion:
         taken = 0  # of the result, what the size counts
         while index < count:
             token = tokens[index]
-            kind, text, _ = token
+            kind, text = token.kind, token.text
             found = None
             if kind == "name" and text not in plain and text not in hidden:
                 self.size += len(result) - taken
@@ -459,9 +459,13 @@ def _launching(text: str, base: int) -> tuple[Token, ...]:
     """A body's tokens; the start of one that may launch is `in_body` of its offset."""
     tokens = tokenize(text.replace("\\\n", "  "))
     return tuple(
-        Token(kind, word, in_body(base + start) if word == "<<" or "Launch" in word else -1)
-        for kind, word, start in tokens
+        Token(one.kind, one.text, in_body(base + one.start) if _may_launch(one.text) else -1)
+        for one in tokens
     )
+
+
+def _may_launch(word: str) -> bool:
+    return word == "<<" or "Launch" in word
 
 
 def in_body(offset: int) -> int:
