@@ -140,7 +140,7 @@ def apply(index: LineIndex, changes: Sequence[Change], encoding: PositionEncodin
 def _splice(index: LineIndex, edits: Sequence[tuple[Span, bytes]]) -> LineIndex:
     if len(edits) == 1:
         span, new = edits[0]
-        return index.spliced(*span, new)
+        return index.spliced(span.start, span.end, new)
     parts: list[bytes] = []
     start = 0
     for span, new in reversed(edits):

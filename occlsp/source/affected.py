@@ -155,7 +155,7 @@ def words_that_count(
 ) -> frozenset[str]:
     """The words that a function's facts follow from: those of its head, of what decides how it
     goes on, and of the statements with a name in them that decides its facts."""
-    start, end = function.body
+    start, end = function.body.start, function.body.end
     words = set(_WORD.findall(text[function.span.start : start].decode("latin-1")))
     words.update(_WORD.findall(str(head)))
     words.discard(function.name)

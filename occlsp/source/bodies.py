@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\[ \t]*\r?\n|\\.)*)", 
 def between_braces(masked: bytes, body: Span) -> str:
     """The text of a body without its braces. One that is never closed has but one: nothing closes
     it at the end of the file but what closes another."""
-    start, end = body
+    start, end = body.start, body.end
     is_closed = end < len(masked) or masked.count(b"{", start) == masked.count(b"}", start)
     return masked[start + 1 : max(start + 1, end - is_closed)].decode("latin-1")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from occlsp.source.text import Span, span_of
+from occlsp.source.text import Span
 
 _BRACKET = re.compile(rb"[()\[\]{}]")
 _PARENTHESIS = re.compile(rb"[()]")
@@ -107,9 +107,9 @@ def split(code: bytes, start: int, end: int, *, declares: bool = False) -> list[
 def split_at_commas(code: bytes, start: int, end: int, *, declares: bool = False) -> list[Span]:
     """As `split`, with the blanks around each part: literals are blanks in code."""
     if code.find(b",", start, end) < 0:
-        return [span_of((start, end))]
+        return [Span(start, end)]
     edges = [start - 1, *_top_level_commas(code, start, end, declares=declares), end]
-    return [span_of((left + 1, right)) for left, right in pairwise(edges)]
+    return [Span(left + 1, right) for left, right in pairwise(edges)]
 
 
 def skip_blanks(code: bytes, start: int, end: int) -> int:
@@ -122,9 +122,9 @@ def strip(code: bytes, start: int, end: int) -> Span:
     """`code[start:end]` without the blanks around it; empty stays at `start`."""
     stripped = code[start:end].lstrip()
     if not stripped:
-        return span_of((start, start))
+        return Span(start, start)
     left = end - len(stripped) if end <= len(code) else len(code) - len(stripped)
-    return span_of((left, left + len(stripped.rstrip())))
+    return Span(left, left + len(stripped.rstrip()))
 
 
 def _top_level_commas(code: bytes, start: int, end: int, *, declares: bool) -> list[int]:

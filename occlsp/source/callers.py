@@ -401,12 +401,12 @@ class Callers:
     ) -> KeptCalls | None:
         """What an earlier reading of this file found of the calls in a function."""
         function = origin.syntax.functions[index]
-        code, body = origin.syntax.code, function.body
+        text = origin.syntax.code[function.body.start : function.body.end]
         for kept in self.reuse.calls(function, function_head(function)) if self.reuse else ():
             if (
                 kept.given == self.of_callers(origin, function, kept.names, given)
                 and kept.is_idle == self.is_idle(origin, index, kept.names)
-                and all(code.find(one.encode(), *body) < 0 for one in kept.wanted ^ wanted)
+                and not any(one.encode() in text for one in kept.wanted ^ wanted)
                 and all(
                     is_asked(self.asked_for(origin, name, told), asked)
                     for name, asked in kept.decides.items()

@@ -294,7 +294,7 @@ class Collector:
         """Whether an expression stands in the file as it is: one put together has no place."""
         if self.origin.expansion is not None:
             return False
-        source = self.origin.syntax.text[slice(*expr.span)]
+        source = self.origin.syntax.text[expr.span.start : expr.span.end]
         return len(source) == len(expr.text) and source[:4] == expr.text[:4].encode(
             "latin-1", "replace"
         )

@@ -154,7 +154,7 @@ def called_in(
     origin: Origin, function: Function, wanted: Iterable[str]
 ) -> Iterable[tuple[int, int, str]]:
     """Where a function's body names some others."""
-    start, end = function.body
+    start, end = function.body.start, function.body.end
     for place, callee in _named(origin.syntax.code[start:end], frozenset(wanted)):
         yield start + place, start + place + len(callee), callee
 

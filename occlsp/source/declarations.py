@@ -19,7 +19,7 @@ from occlsp.source.fragment import Fragment, is_word_at, occurrences, text_befor
 from occlsp.source.heads import ATTRIBUTES, looks_like_parameters
 from occlsp.source.parameters import template_parameters
 from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
-from occlsp.source.text import IDENTIFIER, Span, span_of
+from occlsp.source.text import IDENTIFIER, Span
 
 _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|\[\[|\S")
 _SPECIFIERS = frozenset(
@@ -336,4 +336,4 @@ def alias_of(
             if match_angle(code, head.start(1), before) == before - 1:
                 parameters = template_parameters(code, head.end(1), before - 1)
     named = name.decode("utf-8", "replace")
-    return TypeAlias(named, scope, written(target), parameters, span_of(match.span()), function)
+    return TypeAlias(named, scope, written(target), parameters, Span(*match.span()), function)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Condition, Define, Expr, Include
-from occlsp.source.text import IDENTIFIER, Span, span_of
+from occlsp.source.text import IDENTIFIER, Span
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _NAME = re.compile(rb"#[ \t]*([A-Za-z_]+)")
@@ -43,8 +43,8 @@ def read_directive(masked: bytes, offset: int, floor: int) -> Directive | None:
     end = _line_end(masked, offset)
     name = _NAME.match(masked, offset, end)
     if name is None:
-        return Directive(b"", span_of((offset, end)), span_of((offset + 1, end)))
-    return Directive(name[1], span_of((offset, end)), span_of((name.end(), end)))
+        return Directive(b"", Span(offset, end), Span(offset + 1, end))
+    return Directive(name[1], Span(offset, end), Span(name.end(), end))
 
 
 def _line_end(masked: bytes, position: int) -> int:
@@ -118,7 +118,7 @@ def read_include(
         return None
     group = match.lastindex or 0
     target = match[group].decode("utf-8", "replace")
-    return Include(target, group == 2, span_of(match.span(group)), conditions)
+    return Include(target, group == 2, Span(*match.span(group)), conditions)
 
 
 def condition_text(masked: bytes, directive: Directive) -> str:

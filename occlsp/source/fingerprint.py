@@ -28,7 +28,7 @@ def features(text: bytes, body: Span | None) -> frozenset[str]:
     """What in a body is built for low occupancy."""
     if body is None:
         return frozenset()
-    small = text[slice(*body)].lower()
+    small = text[body.start : body.end].lower()
     if not any(word in small for word in _FEATURE_WORDS):
         return frozenset()
     return frozenset(name for name, found in _FEATURES.items() if found.search(small))

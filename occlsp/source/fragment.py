@@ -99,9 +99,9 @@ def is_word_at(code: bytes, offset: int) -> bool:
 def moved(fact: object, delta: int) -> object:
     """The same fact with its offsets (conditions' excepted) moved by `delta`."""
     if isinstance(fact, Span):
-        return Span(fact[0] + delta, fact[1] + delta)
+        return Span(fact.start + delta, fact.end + delta)
     if isinstance(fact, Expr):
-        return Expr(fact.text, Span(fact.span[0] + delta, fact.span[1] + delta))
+        return Expr(fact.text, Span(fact.span.start + delta, fact.span.end + delta))
     if isinstance(fact, tuple):
         return tuple(moved(one, delta) for one in fact) if fact else fact
     fields = getattr(fact, "__struct_fields__", None)
@@ -110,6 +110,6 @@ def moved(fact: object, delta: int) -> object:
     changes = {}
     for name in fields:
         value = getattr(fact, name)
-        if isinstance(value, tuple | Expr) and value and name != "conditions":
+        if isinstance(value, tuple | Expr | Span) and value and name != "conditions":
             changes[name] = moved(value, delta)
     return replace(fact, **changes)  # type: ignore[type-var]

@@ -197,7 +197,7 @@ def _mentions(syntax: FileSyntax) -> frozenset[str]:
         if launch.function is not None and launch.callee_name.isidentifier():
             callees.setdefault(launch.function, []).append(launch.callee_name)
     for index, found in callees.items():
-        body = syntax.masked[slice(*syntax.functions[index].body)]
+        body = syntax.masked[syntax.functions[index].body.start : syntax.functions[index].body.end]
         if any(body.count(name.encode()) > found.count(name) for name in set(found)):
             names |= _pointers(body)
     return frozenset(names)
@@ -214,7 +214,7 @@ _POINTER = re.compile(rb"(?<=[=&?:,(])\s*&?\s*\b[A-Za-z_]\w*(?=\s*[<;,:)])")
 
 def _evaluable(function: Function, masked: bytes) -> str | None:
     """The body of a function that may make a number, where it is short."""
-    start, end = function.body
+    start, end = function.body.start, function.body.end
     limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
     if end - start > limit or function.in_macro is not None or function.name == "main":
         return None

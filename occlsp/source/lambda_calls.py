@@ -36,7 +36,7 @@ _BEHIND_MEMBER = re.compile(rb"(?:\.|->|::)\s*\Z")
 def handed_on(function: Function, masked: bytes) -> tuple[tuple[int, Calls], ...]:
     """What a template calls the functions with that it is handed, and does nothing else with: by
     the place of the parameter, and only where that is all literals."""
-    start, end = function.body
+    start, end = function.body.start, function.body.end
     if not function.is_template or b"__" in masked[function.span.start : start]:
         return ()  # on the device, nothing of the host is called
     if b"#" in masked[start:end]:

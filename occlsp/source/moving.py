@@ -20,7 +20,7 @@ from occlsp.source.incremental import Edit
 from occlsp.source.instances import Types
 from occlsp.source.names import Binding
 from occlsp.source.numbers import Number
-from occlsp.source.text import Span, span_of
+from occlsp.source.text import Span
 from occlsp.source.values import Abstract, Dim
 
 Given = tuple[dict[str, Binding], dict[str, Abstract]]
@@ -43,14 +43,14 @@ class Move:
         return offset if offset < self.start else offset + self.delta
 
     def span(self, span: Span) -> Span:
-        start, end = span
+        start, end = span.start, span.end
         if end <= self.start:
             return span
         if start >= self.start:
             self.is_lost |= start < self.old_end
             start += self.delta
         self.is_lost |= end < self.old_end
-        return span_of((start, end + self.delta))
+        return Span(start, end + self.delta)
 
     def span_or_none(self, span: Span | None) -> Span | None:
         return None if span is None else self.span(span)

@@ -184,8 +184,8 @@ def _without(masked: bytes, dead: list[Span]) -> bytes:
     if not dead:
         return masked
     result = bytearray(masked)
-    for start, end in dead:
-        result[start:end] = blank(end - start)
+    for one in dead:
+        result[one.start : one.end] = blank(one.end - one.start)
     return bytes(result)
 
 

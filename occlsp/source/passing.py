@@ -31,7 +31,7 @@ def forwarded(function: Function, masked: bytes) -> int | None:
     called, pack = parameters[-2].name, parameters[-1].name
     if called is None or pack is None or called not in callables(function):
         return None
-    body = masked[slice(*function.body)].decode("latin-1")
+    body = masked[function.body.start : function.body.end].decode("latin-1")
     handed = rf"std\s*::\s*forward\s*<[^;{{}}()]*>\s*\(\s*{pack}\s*\)"
     calls = re.findall(rf"\b{called}\s*\(\s*(?:{handed}|{pack})\s*\.\.\.\s*\)", body)
     is_only_called = len(calls) == len(re.findall(rf"\b{called}\b", body))

@@ -144,7 +144,8 @@ class Reader:
         declarator = head.declarator
         if declarator is None:
             return None
-        start, end = declarator.parameters or declarator.arguments
+        listed = declarator.parameters or declarator.arguments
+        start, end = listed.start, listed.end
         return self.function(
             block,
             Span(head.start + base, block.end),
@@ -152,7 +153,7 @@ class Reader:
             code[declarator.name.start : declarator.name.end],
             Span(start + base, end + base),
             code[start:end],
-            tuple([code[slice(*span)] for span in head.angles]),
+            tuple([code[one.start : one.end] for one in head.angles]),
             not _CONSTEXPR.isdisjoint(head.words),
         )
 

@@ -345,7 +345,7 @@ class Scanner:
         if directive is None:
             return offset + 1
         end = directive.span.end
-        self.hide(*directive.span)
+        self.hide(directive.span.start, directive.span.end)
         first, self.seen_directive = not self.seen_directive, True
         name = directive.name
         if name in (b"define", b"undef"):

@@ -18,7 +18,7 @@ from occlsp.source.syntax import (
     RawShared,
     TypeAlias,
 )
-from occlsp.source.text import Span, span_of
+from occlsp.source.text import Span
 
 
 class Shift:
@@ -36,14 +36,14 @@ class Shift:
         self._groups: dict[int, tuple[tuple[Group, ...], tuple[Group, ...]]] = {}
 
     def span(self, span: Span) -> Span:
-        return span_of((span[0] + self.delta, span[1] + self.delta))
+        return Span(span.start + self.delta, span.end + self.delta)
 
     def span_or_none(self, span: Span | None) -> Span | None:
-        return None if span is None else span_of((span[0] + self.delta, span[1] + self.delta))
+        return None if span is None else Span(span.start + self.delta, span.end + self.delta)
 
     def expression(self, one: Expr) -> Expr:
-        start, end = one.span
-        return Expr(one.text, span_of((start + self.delta, end + self.delta)))
+        start, end = one.span.start, one.span.end
+        return Expr(one.text, Span(start + self.delta, end + self.delta))
 
     def expression_or_none(self, one: Expr | None) -> Expr | None:
         return None if one is None else self.expression(one)

@@ -17,7 +17,7 @@ from occlsp.source.brackets import split, strip
 from occlsp.source.facts import SourceError, TemplateParameter
 from occlsp.source.mask import blank_comments
 from occlsp.source.parameters import parameter, template_parameters
-from occlsp.source.text import Span, span_of
+from occlsp.source.text import Span
 
 if TYPE_CHECKING:
     from occlsp.source.mentions import Mentions
@@ -41,10 +41,10 @@ def expression(text: bytes, code: bytes, start: int, end: int) -> Expr:
     bare = piece.lstrip()
     if not bare:
         left = strip(code, start, end).start
-        return Expr("", span_of((left, left)))
+        return Expr("", Span(left, left))
     left = start + len(piece) - len(bare)
     bare = bare.rstrip()
-    return Expr(bare.decode("utf-8", "replace"), span_of((left, left + len(bare))))
+    return Expr(bare.decode("utf-8", "replace"), Span(left, left + len(bare)))
 
 
 class Condition(Struct, frozen=True):

@@ -37,7 +37,7 @@ def find_calls(syntax: FileSyntax, names: Collection[str]) -> Iterator[RawCall]:
         else:
             bounds = Span(max(0, start - _BACK), min(len(syntax.code), start + _AHEAD))
         starts = syntax.condition_starts
-        if fragment is None or (fragment.start, fragment.end) != bounds:
+        if fragment is None or Span(fragment.start, fragment.end) != bounds:
             fragment = Fragment(syntax.text, syntax.code, *bounds)
         call = call_at(fragment, Span(*match.span()))
         if call is None or any(call.span.start < one < call.arguments_span.end for one in starts):

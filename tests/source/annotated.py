@@ -17,7 +17,7 @@ from textwrap import dedent
 
 from occlsp.source.parse import parse
 from occlsp.source.syntax import Condition, Expr, FileSyntax, RawKernel, RawLaunch
-from occlsp.source.text import LineIndex
+from occlsp.source.text import LineIndex, Span
 
 MARKER = re.compile(r"//\s*\^")
 
@@ -46,11 +46,9 @@ def draw(text: str, syntax: FileSyntax) -> list[str]:
     return result
 
 
-def mark(
-    marks: dict[int, list[tuple[int, str]]], index: LineIndex, span: tuple[int, int], label: str
-) -> None:
-    line, column = index.position(span[0], "utf-32")
-    width = len(index.text[span[0] : span[1]].decode())
+def mark(marks: dict[int, list[tuple[int, str]]], index: LineIndex, span: Span, label: str) -> None:
+    line, column = index.position(span.start, "utf-32")
+    width = len(index.text[span.start : span.end].decode())
     marks.setdefault(line, []).append((column, f"//{' ' * (column - 2)}{'^' * width} {label}"))
 
 
