@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from occlsp.source.mask import blank_comments
 from occlsp.source.syntax import Condition, Define, Expr, Include
@@ -20,7 +21,7 @@ _FALSE = re.compile(r"\(*\s*(?:0+|false|!\s*1)\s*\)*")
 _TRUE = re.compile(r"\(*\s*(?:[1-9][0-9]*|true|!\s*0)\s*\)*")
 
 
-class Directive(NamedTuple):
+class Directive(Struct, frozen=True):
     """One directive: its name, and its logical line from `#` to before the line end."""
 
     name: bytes

@@ -240,7 +240,8 @@ def dispatching_macros(view: View, names: Iterable[str]) -> frozenset[str]:
 
 
 def _dispatches(view: View, name: str, depth: int) -> bool:
-    for _, define in view.defines(name):
+    for one in view.defines(name):
+        define = one.define
         body = define.body.text
         if define.parameters:
             if "{" in body or _passes(body):

@@ -80,7 +80,7 @@ class Interpreter(Variables):
     def run(self) -> None:
         """Follows the body; where its structure cannot be read, nothing of locals is known."""
         self.parted = {root_of(key) for key in self.state.variables if not key.isidentifier()}
-        self.text, self.slice, found = plan(
+        planned = plan(
             self.text,
             tuple(self.events),
             frozenset(self.names),
@@ -88,6 +88,7 @@ class Interpreter(Variables):
             self.view.setting,
             is_whole=self.returns is not None,
         )
+        self.text, self.slice, found = planned.text, planned.slice, planned.statements
         self.names = self.slice.names
         self.has_jumps = "goto" in self.text
         if found is None:

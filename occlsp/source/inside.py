@@ -7,6 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from occlsp.source.branches import Scan
 from occlsp.source.incremental import Edit, Rescan, define_place, first_checkpoint
 from occlsp.source.reader import place
@@ -92,10 +94,10 @@ def _moved(masked: bytes, old: Scan, edit: Edit, start: int, old_end: int) -> Sc
         """One that may begin in front of the edit, in another branch its brace behind it."""
         if is_behind(one.declaration):
             return shift.block(one)
-        return one._replace(opening=offset(one.opening), end=offset(one.end))
+        return replace(one, opening=offset(one.opening), end=offset(one.end))
 
     def statement(one: Statement) -> Statement:
-        return shift.statement(one) if is_behind(one.start) else one._replace(end=offset(one.end))
+        return shift.statement(one) if is_behind(one.start) else replace(one, end=offset(one.end))
 
     def holding(places: str, values: str, move: Callable[[Any], Any]) -> list[Any]:
         """What holds at the start, and from other offsets on."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -29,14 +28,14 @@ MAX_KEPT = 128
 """Expansions that are kept."""
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True, gc=False):
     """Where a name is used: what is defined later in the same file does not count."""
 
     path: str
     offset: int
 
 
-class Definition(NamedTuple):
+class Definition(Struct, frozen=True):
     """A `#define` and the file that it is in."""
 
     path: str
@@ -87,7 +86,7 @@ class Macros:
             return _NOTHING
         if name in self._open:
             return self._open[name]
-        path, offset = at
+        path, offset = at.path, at.offset
         seen = 0
         for item in found:
             if item.path == path and item.define.body.span.start <= offset:
@@ -265,7 +264,7 @@ class Macros:
         return found.definitions[0]
 
 
-class _Kept(NamedTuple):
+class _Kept(Struct, frozen=True):
     """What tokens expanded to."""
 
     base: int
@@ -353,10 +352,11 @@ class _Expansion:
     def body(self, definition: Definition) -> tuple[Token, ...]:
         """The tokens of a macro's body: those of launches tell where they stand in the file that
         is read."""
-        path, define = definition
-        if path == self.at.path and ("<<<" in define.body.text or "Launch" in define.body.text):
-            return _launching(define.body.text, define.body.span.start)
-        return _body(define.body.text)
+        body = definition.define.body
+        text = body.text
+        if definition.path == self.at.path and ("<<<" in text or "Launch" in text):
+            return _launching(text, body.span.start)
+        return _body(text)
 
     def definition(self, name: str) -> Definition | None:
         found = self.asked.get(name)

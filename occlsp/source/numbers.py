@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ MAX_SET = 32
 """More values than this are told by their bounds."""
 
 
-class IntType(NamedTuple):
+class IntType(Struct, frozen=True, gc=False):
     """An integer type; `bits` 1 is bool."""
 
     bits: int

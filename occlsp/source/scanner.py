@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from occlsp.source.branches import Scan, one_branch
 from occlsp.source.broken import (
     begins_anew,
@@ -41,7 +43,7 @@ from occlsp.source.directives import (
 )
 from occlsp.source.heads import Plain, plain_head
 from occlsp.source.mask import blank
-from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement, state_of
+from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
 from occlsp.source.text import IDENTIFIER, Span
 
@@ -135,7 +137,7 @@ class Scanner:
                 return position
             depth -= 1
         depth += masked.count(b"{", position, limit)
-        self.state = self.state._replace(depth=depth)
+        self.state = replace(self.state, depth=depth)
         if limit == len(masked):
             return None
         if limit == self.impossible:
@@ -173,7 +175,8 @@ class Scanner:
         """Uses the brace at `offset`; where the next token is looked for."""
         if self.is_rest(offset):
             self.begin_rest()
-        scope, _, declaration, blocks = self.state
+        state = self.state
+        scope, declaration, blocks = state.scope, state.declaration, state.blocks
         opening, head = None, b""
         if blocks < _MOST_BLOCKS:
             text, base = self.head_text(declaration, offset)
@@ -217,7 +220,7 @@ class Scanner:
         block = Block(declaration, opening, end, scope.names, "function", scope.heads)
         self.scan.blocks.append(block)
         self.last_close = end
-        self.state = state_of((scope, 0, end, 0))
+        self.state = State(scope, 0, end, 0)
         self.checkpoint(end)
         return end
 
@@ -230,13 +233,14 @@ class Scanner:
     def is_rest(self, end: int) -> bool:
         """Whether what is declared up to `end` is a statement: it is left of a function whose body
         was closed too early, by a brace too many."""
-        scope, _, start, _ = self.state
+        scope, start = self.state.scope, self.state.declaration
         return scope.kind in _NAMESPACES and is_statement(self.masked, start, end)
 
     def begin_rest(self) -> None:
         """What is left of a function that was closed too early is a scope of its own, which the
         function's brace closes: else it would close the namespace."""
-        scope, _, declaration, blocks = self.state
+        state = self.state
+        scope, declaration, blocks = state.scope, state.declaration, state.blocks
         rest = Scope("rest", scope, scope.names, declaration, declaration)
         self.state = State(rest, 0, declaration, blocks)
 
@@ -250,7 +254,7 @@ class Scanner:
             self.enter(scope.parent, offset + 1)
 
     def close_body(self, end: int) -> None:
-        scope, _, _, blocks = self.state
+        scope, blocks = self.state.scope, self.state.blocks
         parent = scope.parent
         assert parent is not None
         if scope.kind == "block":
@@ -285,10 +289,10 @@ class Scanner:
     def end_statement(self, offset: int) -> None:
         if self.is_rest(offset):
             self.begin_rest()
-        scope, _, declaration, _ = self.state
+        scope, declaration = self.state.scope, self.state.declaration
         if scope.kind != "rest" and self.masked.find(b"const", declaration, offset) >= 0:
             self.scan.statements.append(Statement(declaration, offset, scope.names, scope.heads))
-        self.state = state_of((scope, 0, offset + 1, 0))
+        self.state = State(scope, 0, offset + 1, 0)
         self.checkpoint(offset + 1)
 
     def leave_broken_body(self, offset: int) -> None:
@@ -315,15 +319,15 @@ class Scanner:
     def checkpoint(self, offset: int) -> None:
         if self.too_deep or (self.groups and not all(g.is_settled for g in self.groups)):
             return
-        scope, groups, conditions, seen = here = self.here
+        here, scope = self.here, self.state.scope
         if (
-            scope is not self.state.scope
-            or groups is not self.groups
-            or conditions is not self.conditions
-            or seen != self.seen_directive
+            here.scope is not scope
+            or here.groups is not self.groups
+            or here.conditions is not self.conditions
+            or here.seen_directive != self.seen_directive
         ):
-            here = Checkpoint(self.state.scope, self.groups, self.conditions, self.seen_directive)
-            self.here = here
+            here = Checkpoint(scope, self.groups, self.conditions, self.seen_directive)
+        self.here = here
         if self.stop is not None and self.stop(offset, here):
             self.stopped = True
             self.scan.end = offset
@@ -384,25 +388,21 @@ class Scanner:
             self.conditions,
             self.state,
             (text,),
-            branch=0,
-            is_live=True,
-            rest_is_dead=False,
             is_guard=is_guard,
             starts_settled=is_settled,
             is_settled=is_settled,
-            ends=(),
         )
         self.groups = (*self.groups, group)
         return self.begin_branch(group, directive, text)
 
     def settle(self, offset: int) -> bool:
         """Whether `offset` is between two declarations; if so, the next one begins there."""
-        scope, depth, declaration, blocks = self.state
-        if not scope.holds_declarations or blocks:
+        state = self.state
+        begin, end = state.declaration - self.start, offset - self.start
+        is_inside = not state.scope.holds_declarations or state.blocks
+        if is_inside or _VISIBLE.search(self.code, begin, end) is not None:
             return False
-        if _VISIBLE.search(self.code, declaration - self.start, offset - self.start) is not None:
-            return False
-        self.state = State(scope, depth, offset, 0)
+        self.state = State(state.scope, state.depth, offset, 0)
         return True
 
     def next_branch(self, directive: Directive) -> int:
@@ -412,7 +412,8 @@ class Scanner:
         parts = [*negated, f"({text})" if negated else text] if text else negated
         whole = "0" if text and is_false(text) else " && ".join(parts) or "1"
         is_settled = group.is_settled and (bool(group.ends) or self.settle(directive.span.start))
-        group = group._replace(
+        group = replace(
+            group,
             branch=group.branch + 1,
             texts=(*group.texts[-_MOST_NEGATED:], text or "1"),
             is_settled=is_settled,
@@ -420,7 +421,7 @@ class Scanner:
         )
         self.state = group.at_start
         if group.starts_settled:
-            self.state = self.state._replace(declaration=directive.span.end)
+            self.state = replace(self.state, declaration=directive.span.end)
         self.resume(directive.span.end)
         return self.begin_branch(group, directive, whole)
 
@@ -429,7 +430,7 @@ class Scanner:
         self.conditions = group.outer
         is_live = not (group.rest_is_dead or is_false(text))
         rest_is_dead = group.rest_is_dead or is_true(text)
-        group = group._replace(is_live=is_live, rest_is_dead=rest_is_dead)
+        group = replace(group, is_live=is_live, rest_is_dead=rest_is_dead)
         self.groups = (*self.groups[:-1], group)
         if not is_live:
             dead = dead_branch_end(self.masked, end)
@@ -450,7 +451,7 @@ class Scanner:
         self.change_conditions(end)
         self.state = ends[0] if ends else group.at_start
         if (group.is_settled and len(ends) > 1) or (group.starts_settled and not ends):
-            self.state = self.state._replace(declaration=end)
+            self.state = replace(self.state, declaration=end)
         self.resume(end)
         for other in ends[1:]:
             _join(self.state, other)

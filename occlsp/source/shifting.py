@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from occlsp.source.states import Block, Checkpoint, Conditions, Group, Statement
 from occlsp.source.syntax import (
     Condition,
@@ -76,7 +78,8 @@ class Shift:
         known = self._groups.get(id(one.groups))
         if known is None:
             moved = tuple(
-                group._replace(
+                replace(
+                    group,
                     offset=group.offset + self.delta
                     if group.offset >= self.border
                     else group.offset,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from occlsp.source import statements as st
 from occlsp.source.bodies import MOST_BODY
@@ -123,7 +124,7 @@ class Slice:
                 yield max(first, start), behind
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """What of a body is followed."""
 
     text: str

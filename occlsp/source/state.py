@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -96,7 +96,7 @@ def _is_unset(name: str, state: State) -> bool:
     return isinstance(value, Number) and value.values is None and value.why == not_set(name).why
 
 
-class Constant(NamedTuple):
+class Constant(Struct, frozen=True):
     """What a name means that is none of a function's own."""
 
     words: AbstractSet[str]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
+from msgspec import Struct
 
 from occlsp.source.syntax import Condition
 
@@ -52,7 +50,7 @@ class Scope:
         return mine is other
 
 
-class Block(NamedTuple):
+class Block(Struct, frozen=True, order=True):
     """A function or enumeration: its declaration's start, its braces, and what is around it."""
 
     declaration: int
@@ -64,7 +62,7 @@ class Block(NamedTuple):
     """Of the class templates around it."""
 
 
-class Statement(NamedTuple):
+class Statement(Struct, frozen=True):
     """A declaration without a body that may hold constants."""
 
     start: int
@@ -74,7 +72,7 @@ class Statement(NamedTuple):
     """Of the class templates around it."""
 
 
-class State(NamedTuple):
+class State(Struct, frozen=True):
     """Where the machine stands between two tokens."""
 
     scope: Scope
@@ -83,40 +81,42 @@ class State(NamedTuple):
     blocks: int
 
 
-state_of: Callable[[tuple[Scope, int, int, int]], State] = partial(tuple.__new__, State)
-"""A state of its parts, without the call that names them."""
-
-
-class Group(NamedTuple):
+class Group(Struct, frozen=True):
     """An `#if` that is not closed yet."""
 
     offset: int
     outer: Conditions
     at_start: State
     texts: tuple[str, ...]
-    branch: int
-    is_live: bool
-    rest_is_dead: bool
-    is_guard: bool
+    branch: int = 0
+    is_live: bool = True
+    rest_is_dead: bool = False
+    is_guard: bool = False
     """An include guard, whose condition says nothing."""
-    starts_settled: bool
+    starts_settled: bool = False
     """Whether it begins between two declarations."""
-    is_settled: bool
+    is_settled: bool = False
     """Whether its first branch ends so, too."""
-    ends: tuple[State, ...]
+    ends: tuple[State, ...] = ()
+
+    @property
+    def flags(self) -> tuple[int, ...]:
+        """What is said of it besides texts and places."""
+        is_at_rest = self.starts_settled, self.is_settled
+        return self.branch, self.is_live, self.rest_is_dead, self.is_guard, *is_at_rest
 
     def same_as(self, other: Group) -> bool:
         """Whether scanning goes on alike in both, places aside."""
         return (
             self.texts == other.texts
-            and self[4:10] == other[4:10]
+            and self.flags == other.flags
             and self.at_start.scope.same_as(other.at_start.scope)
             and len(self.ends) == len(other.ends)
             and all(a.scope.same_as(b.scope) for a, b in zip(self.ends, other.ends, strict=True))
         )
 
 
-class Checkpoint(NamedTuple):
+class Checkpoint(Struct, frozen=True):
     """The machine's state between two declarations."""
 
     scope: Scope
