@@ -140,7 +140,7 @@ class _Variables:
         return self._may_vary(name) and (
             self._is_open
             or any(
-                name in (found := sentences_of(body)).answers or found.is_flag_once(name)
+                name in (found := sentences_of(body)).answers or name in found.flagged
                 for body in self._bodies
             )
         )

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterable
 from occlsp.source.sentences import MOST, sentences_of
 from occlsp.source.setting_macros import NO_SETTING, Setting, macros_by_variable
 
-_NO_MEMBER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
-"""A name that is no member of what stands before it: that one counts, and its parts with it."""
 _BRACES = re.compile(r"[{}]")
 _LAMBDA = re.compile(r"\]\s*(?:\([^{};]*\))?[^{};()=\[\]]*\{")
 
@@ -44,52 +42,51 @@ class Relevance:
         pending = [name for name in names if name not in self.names]
         self.names.update(pending)
         sentences, parameters = self.sentences, self.parameters
+        starts = sentences.words.starts
         for name in pending:
             if name in parameters or sentences.is_variable(name):
-                for position in sentences.places_of(name):
-                    if position >= self.until:
+                for number in sentences.words.named(name):
+                    if starts[number] >= self.until:
                         break
-                    pending += self.beside(position, len(name))
+                    pending += self.beside(number)
             if name in self.own:
                 pending += self.set_by_macros(name)
         self.positions.sort()
 
-    def set_by_macros(self, name: str) -> list[str]:
+    def set_by_macros(self, name: str) -> set[str]:
         """The names that count since macros set one: all that they and their uses name."""
         sentences = self.sentences
         found: set[str] = set()
         for macro in self.own[name]:
             found.add(macro.macro)
-            for position in sentences.places_of(macro.macro):
+            for position in sentences.words.places_of(macro.macro):
                 if position >= self.until:
                     break
-                start, end = sentences.around(position)
-                found.update(_NO_MEMBER.findall(sentences.text, start, end), macro.words)
+                found |= sentences.words.bare(*sentences.around(position))
+                found.update(macro.words)
                 self.positions.append(position)
         found -= self.names
         self.names |= found
-        return list(found)
+        return found
 
-    def beside(self, position: int, length: int) -> list[str]:
-        """The names that count where one stands at a position, which counts if it may change."""
+    def beside(self, number: int) -> Iterable[str]:
+        """The names that count where a word is one that counts, which does if it may change."""
         sentences = self.sentences
-        text = sentences.text
+        position = sentences.words.starts[number]
         sentence = sentences.at(position)
         start, end = sentence.start, sentence.end
         first, last = sentences.part(sentence, position)
         if first in self.read or end - start > MOST:
             self.positions.append(position)
-            return []
-        if not sentences.may_set(sentence, position, length) and not (
-            position > self.assigning(start, end)
-        ):
-            if sentences.may_change(position, position + length):
+            return ()
+        if not sentences.may_set(sentence, number) and not (position > self.assigning(start, end)):
+            if sentences.may_change(sentence, number):
                 self.positions.append(position)
-            return []
+            return ()
         self.positions.append(position)
         self.read.add(first)
-        found = [word for word in _NO_MEMBER.findall(text, first, last) if word not in self.names]
-        self.names.update(found)
+        found = sentences.words.bare(first, last) - self.names
+        self.names |= found
         return found
 
     def assigning(self, start: int, end: int) -> int:
@@ -103,7 +100,7 @@ class Relevance:
         sentences = self.sentences
         found: set[str] = set()
         for start, end in conditions:
-            words = set(_NO_MEMBER.findall(sentences.text, start, end))
+            words = sentences.words.bare(start, end)
             new = words - self.names
             if len(new) < len(words):
                 found |= new
@@ -111,8 +108,8 @@ class Relevance:
             found.update(
                 word
                 for word in new
-                if (word in self.parameters or sentences.is_variable(word))
-                and (word in sentences.answers or sentences.is_flag(word))
+                if (word in sentences.answers or sentences.is_flag(word))
+                and (word in self.parameters or sentences.is_variable(word))
             )
         return found
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
-from occlsp.source.statements import MARKS
-from occlsp.source.text import places_of
+from occlsp.source.statements import is_marked
 from occlsp.source.type_syntax import BUILTIN_WORDS
+from occlsp.source.words import words_of
 
-_WORD = re.compile(r"\b[A-Za-z_]\w*")
 _SET = re.compile(
     r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 )
 """A name that is given a value."""
-_ENDS = frozenset(("", *",;:?(){}]~!"))
-"""What may stand behind a name that is given none there."""
-_FLAG = re.compile(r"\w+\s*=\s*(?:true|false|-?\d+)\s*[;,]")
-"""One that is given a literal."""
-_DECLARATOR_END = re.compile(r"\s*(?:[({\[;,:)\]]|\Z)")
-_BOUNDS = re.compile(r"[;{}]")
+_SETS = frozenset(("++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="))
+"""What stands behind a name that is given one there."""
+_LITERAL = re.compile(r"=\s*(?:true|false|-?\d+)\s*[;,]")
+_FLAG = re.compile(rf"\w+\s*{_LITERAL.pattern}")
+"""A name that is given a literal."""
+_DECLARATOR_ENDS = frozenset(("", *"({[;,:)]"))
+"""What stands behind a name that is declared; nothing at the end of the text."""
 _BRACKETS = re.compile(r"[()]")
 _SEPARATORS = re.compile(r"[()\[\]{},]")
 _CONTROL = re.compile(r"\b(?:if|while|for|switch|case)\b|[\x01\x02\x03]")
@@ -50,25 +50,21 @@ _PART_GIVEN = re.compile(r"(?:\.\w+|->\w+|\[[^\[\]]*\])+\s*[,)]")
 """The rest of a name's part that a call is given."""
 _TYPED = re.compile(r"(?<!return)[\w>]\s+\Z|[*,]\s*\Z")
 """What may stand before the name of an array that is declared."""
-_OVER = re.compile(r"\s*:(?!:)")
 _FOR = re.compile(r"\bfor\s*\([^()]*\Z")
 
 
 class Sentence:
     """A statement, roughly: from a semicolon or brace to the next."""
 
-    __slots__ = ("decides", "end", "has_index", "last_set", "sets", "start")
+    __slots__ = ("commas", "decides", "end", "has_index", "last_set", "rest", "sets", "start")
 
     def __init__(self, text: str, start: int, end: int, *, decides: bool) -> None:
         self.start = start
         self.end = end
         self.decides = decides
         """Whether all of it may bear on what any of its names are."""
-        self.last_set = -1
+        self.last_set = _last_set(text, start, end) if end - start <= MOST else -1
         """Where its last assignment stands; -1 for none."""
-        if text.find("=", start, end) >= 0 and end - start <= MOST:
-            for match in _ASSIGNS.finditer(text, start, end):
-                self.last_set = match.start()
         self.sets = (
             self.last_set >= 0
             or text.find("++", start, end) >= 0
@@ -76,6 +72,10 @@ class Sentence:
         )
         """Whether it may give any name a value."""
         self.has_index = text.find("[", start, end) >= 0
+        self.commas: list[int] | None = None
+        """Where it has those that part it; None before that is asked."""
+        self.rest: Sentence | None = None
+        """What the head of a loop that ends here guards: `a[i] = 0` of `++i) a[i] = 0`."""
 
 
 class Sentences:
@@ -83,80 +83,92 @@ class Sentences:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.is_marked = MARKS.search(text) is not None
-        self.bounds = [match.start() for match in _BOUNDS.finditer(text)]
+        self.words = words_of(text)
+        self.is_marked = is_marked(text)
+        self.bounds = [place for place, mark in self.words.marks if mark in ";{}"]
         self.known: dict[int, Sentence] = {}
-        self.heads: dict[int, int] = {}
-        self.commas: dict[int, list[int]] = {}
-        self.places: dict[str, list[int]] = {}
         self.variables: dict[str, bool] = {}
-        self.flags: dict[str, bool] = {}
         self.arrays: dict[str, bool] = {}
         self.calls: dict[frozenset[str], list[int]] = {}
 
-    def places_of(self, name: str) -> list[int]:
-        """Where a name stands."""
-        found = self.places.get(name)
-        if found is None:
-            found = self.places[name] = list(places_of(self.text, name))
-        return found
+    def before(self, number: int) -> str:
+        """What stands before a word: at most two marks, a letter for a word, nothing at the
+        beginning."""
+        return self.words.gaps[number].rstrip()[-2:] or ("w" if number else "")
+
+    def behind(self, number: int) -> str:
+        """What stands behind a word: at most two marks, a letter for a word, nothing at the end."""
+        gaps = self.words.gaps
+        return gaps[number + 1].lstrip()[:2] or ("w" if number + 2 < len(gaps) else "")
 
     def is_variable(self, name: str) -> bool:
         """Whether a name may be a variable of the body's own."""
         found = self.variables.get(name)
         if found is None:
-            found = name not in NO_VARIABLES and any(
-                self.is_made(place, place + len(name)) for place in self.places_of(name)
-            )
+            found = name not in NO_VARIABLES and any(map(self.is_made, self.words.named(name)))
             self.variables[name] = found
         return found
 
-    def is_made(self, start: int, end: int) -> bool:
+    def is_made(self, number: int) -> bool:
         """Whether the name that stands there is set, stepped or declared, captured or tied."""
-        text = self.text
-        before = text[max(0, start - 40) : start]
-        bare = before.rstrip()
-        if bare.endswith(("++", "--")):
+        before = self.before(number)
+        if before in ("++", "--"):
             return True
-        last = bare[-1:]
-        is_typed = last and (last in "*&>,[" or (len(bare) < len(before) and _is_word(last)))
-        if is_typed and _DECLARATOR_END.match(text, end) is not None:
+        last = before[-1:]
+        is_typed = last and (last in "*&>,[" or _is_word(last))
+        if is_typed and self.behind(number)[:1] in _DECLARATOR_ENDS:
             return True
-        return self.is_set(start, end)
+        return self.is_set(number)
 
-    def is_set(self, start: int, end: int) -> bool:
+    def is_set(self, number: int) -> bool:
         """Whether the name that stands there, or a part of it, is assigned or stepped."""
-        return self.text[end : end + 1] not in _ENDS and _SET.match(self.text, start) is not None
+        behind = self.behind(number)
+        if behind in _SETS:
+            return True
+        if behind[:1] == "=":
+            return behind != "=="
+        is_longer = behind[:1] in (".", "[") or behind in ("->", "<<", ">>")
+        return is_longer and _SET.match(self.text, self.words.starts[number]) is not None
 
     def is_flag(self, name: str) -> bool:
         """Whether nothing but literals sets a variable."""
-        found = self.flags.get(name)
-        if found is None:
-            text = self.text
-            sets = [place for place in self.places_of(name) if _SET.match(text, place)]
-            found = bool(sets) and all(_FLAG.match(text, place) for place in sets)
-            self.flags[name] = found
-        return found
+        if name not in self.flagged:
+            return False
+        text = self.text
+        sets = [place for place in self.words.places_of(name) if _SET.match(text, place)]
+        return all(_FLAG.match(text, place) for place in sets)
 
-    def is_flag_once(self, name: str) -> bool:
-        """Whether a literal sets a variable anywhere."""
-        return any(_FLAG.match(self.text, place) for place in self.places_of(name))
+    @cached_property
+    def flagged(self) -> set[str]:
+        """The variables that a literal sets anywhere."""
+        text, words = self.text, self.words
+        found: set[str] = set()
+        for match in _LITERAL.finditer(self.text):
+            number = bisect_left(words.starts, match.start()) - 1
+            behind = words.starts[number] + len(words.all[number]) if number >= 0 else 0
+            if number >= 0 and not text[behind : match.start()].strip():
+                found.add(words.all[number])
+        return found
 
     def at(self, position: int) -> Sentence:
         """The statement around a position; the head alone of one that guards a block."""
         index = bisect_right(self.bounds, position)
+        found = self.known.get(index)
+        if found is None:
+            found = self.known[index] = self._read(index)
+        return found if found.rest is None or position < found.end else found.rest
+
+    def _read(self, index: int) -> Sentence:
+        """The statement behind a bound."""
         start = self.bounds[index - 1] + 1 if index else 0
-        head = self.heads.get(start)
-        if head is None:
-            head = self.heads[start] = self._head_end(start, index)
-        if head and position >= head:
-            start = head
-        found = self.known.get(start)
-        if found is None or not start <= position < found.end:
-            found = self._read(start, position, index)
-            if position < head < found.end:
-                found = Sentence(self.text, start, head, decides=found.decides)
-            self.known.setdefault(start, found)
+        head = self._head_end(start, index)
+        if not head:
+            return self._sentence(start, index)
+        rest = self._sentence(head, index)
+        found = self._sentence(start, index)
+        if head < found.end:
+            found = Sentence(self.text, start, head, decides=found.decides)
+        found.rest = rest
         return found
 
     def _head_end(self, start: int, index: int) -> int:
@@ -177,15 +189,16 @@ class Sentences:
     def part(self, sentence: Sentence, position: int) -> tuple[int, int]:
         """What of a statement is about the name that stands there: of several declarators or
         expressions with commas between them, its own."""
-        start, end, text = sentence.start, sentence.end, self.text
-        if sentence.decides or text.find(",", start, end) < 0:
-            return start, end
-        commas = self.commas.get(start)
+        start, end = sentence.start, sentence.end
+        commas = sentence.commas
         if commas is None:
-            commas = self.commas[start] = self._separators(start, end)
+            is_whole = sentence.decides or self.text.find(",", start, end) < 0
+            commas = sentence.commas = [] if is_whole else self._separators(start, end)
+        if not commas:
+            return start, end
         index = bisect_right(commas, position)
         first = commas[index - 1] + 1 if index else start
-        if not commas or _depth(text, first, position):
+        if _depth(self.text, first, position):
             return start, end
         return first, commas[index] if index < len(commas) else end
 
@@ -209,11 +222,11 @@ class Sentences:
         start = self.bounds[index - 1] + 1 if index else 0
         return start, self.bounds[index] if index < len(self.bounds) else len(self.text)
 
-    def _read(self, start: int, position: int, index: int) -> Sentence:
+    def _sentence(self, start: int, index: int) -> Sentence:
         text = self.text
-        end = text.find(";", position)
+        brace = self.bounds[index] if index < len(self.bounds) else len(text)
+        end = text.find(";", brace)
         end = len(text) if end < 0 else end
-        brace = self.bounds[index] if index < len(self.bounds) else end
         is_head = brace < end and text[brace] == "{"
         if is_head and (_CONTROL.search(text, start, brace) or _is_step(text, start, brace)):
             end = brace  # what the condition guards is a statement of its own
@@ -223,32 +236,35 @@ class Sentences:
         decides = may_share and end - start <= MOST and _SHARES.search(text, start, end) is not None
         return Sentence(text, start, end, decides=decides)
 
-    def may_set(self, sentence: Sentence, position: int, length: int) -> bool:
-        """Whether a statement may give the name at `position` a value that others decide."""
-        text, start, behind = self.text, sentence.start, position + length
+    def may_set(self, sentence: Sentence, number: int) -> bool:
+        """Whether a statement may give a name a value that others decide."""
+        words, text, start = self.words, self.text, sentence.start
+        position = words.starts[number]
+        behind = position + len(words.all[number])
         if sentence.has_index and (
             text.count("[", start, position) > text.count("]", start, position)
         ):
             # An index is not what is set or compared, but the names of a tuple's parts are set.
-            following = _ASSIGNS.search(text, behind, sentence.end)
-            if following is None:
+            sets = _ASSIGNS.search(text, behind, sentence.end)
+            if sets is None:
                 return False
             is_tied = _TIED.search(text, start, position) is not None
-            return is_tied or not text[behind : following.start()].strip()
-        if sentence.decides or (sentence.sets and self.is_set(position, behind)):
+            return is_tied or not text[behind : sets.start()].strip()
+        if sentence.decides or (sentence.sets and self.is_set(number)):
             return True
-        if _OVER.match(text, behind) and _FOR.search(text, start, position):
+        following = self.behind(number)
+        if following[:1] == ":" and following != "::" and _FOR.search(text, start, position):
             return True  # `for (int size : sizes)`
         if text.count("(", start, position) > text.count(")", start, position):
             # `(n ? a : b) = 64` sets either.
             return behind <= sentence.last_set and text[start:position].lstrip()[:1] == "("
         if behind <= sentence.last_set:
             return True
-        before = text[max(start, position - 40) : position].rstrip()
+        before = self.before(number)
         last = before[-1:]
         if last == "&":
-            return not before.endswith("&&")
-        if not last or not (last.isalnum() or last in "_>*,") or before.endswith("->"):
+            return before != "&&"
+        if not last or not (last.isalnum() or last in "_>*,") or before == "->":
             return False
         return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
 
@@ -259,18 +275,16 @@ class Sentences:
         found = self.calls.get(names)
         if found is None:
             found = self.calls[names] = sorted(
-                place
+                self.words.starts[number]
                 for name in names
-                if name in self.text
-                for place in self.places_of(name)
-                if _CALL_NOW.match(self.text, place + len(name))
+                for number in self.words.named(name)
+                if self.behind(number)[:1] == "("
             )
         return found
 
-    def may_change(self, start: int, end: int) -> bool:
+    def may_change(self, sentence: Sentence, number: int) -> bool:
         """Whether a name is declared, stepped, read into, or given to a call as it is."""
-        before = self.text[max(0, start - 40) : start].rstrip()[-2:]
-        behind = self.text[end : end + 40].lstrip()[:2]
+        before, behind = self.before(number), self.behind(number)
         if before in ("++", "--", ">>") or behind in ("++", "--"):
             return True
         last, following = before[-1:], behind[:1]
@@ -278,26 +292,34 @@ class Sentences:
             return following in (")", ",", ".", "-", "[", "", ";", ":")
         if not last or last in "(,_>" or last.isalnum():
             is_given = following in (")", ",", "", ";", ":")
-            if is_given or (last in "(," and _PART_GIVEN.match(self.text, end)):
-                return not self.is_launched_with(start)
-        return following != "[" and self.is_array(self.text[start:end])
+            if is_given or (last in ("(", ",") and self._is_part_given(number)):
+                return not self.is_launched_with(sentence, self.words.starts[number])
+        return following != "[" and self.is_array(self.words.all[number])
+
+    def _is_part_given(self, number: int) -> bool:
+        """Whether a call is given a part of a name as it is."""
+        words = self.words
+        end = words.starts[number] + len(words.all[number])
+        return _PART_GIVEN.match(self.text, end) is not None
 
     def is_array(self, name: str) -> bool:
         """Whether a name may be an array's, which by itself is a pointer to its elements."""
         found = self.arrays.get(name)
         if found is None:
-            found = self.arrays[name] = any(
-                self.text[place + len(name) :][:2].lstrip()[:1] == "["
-                and _TYPED.search(self.text, max(0, place - 40), place) is not None
-                for place in self.places_of(name)
-            )
+            found = self.arrays[name] = any(map(self._is_array_at, self.words.named(name)))
         return found
 
-    def is_launched_with(self, position: int) -> bool:
+    def _is_array_at(self, number: int) -> bool:
+        words = self.words
+        if words.gaps[number + 1][:2].lstrip()[:1] != "[":
+            return False
+        start = words.starts[number]
+        return _TYPED.search(self.text, max(0, start - 40), start) is not None
+
+    def is_launched_with(self, sentence: Sentence, position: int) -> bool:
         """Whether a name is by itself an argument of a launch or in its configuration: copied."""
         text = self.text
-        start = self.at(position).start
-        opening = text.rfind("<<<", start, position)
+        opening = text.rfind("<<<", sentence.start, position)
         if opening < 0:
             return False
         closing = text.find(">>>", opening, position)
@@ -312,20 +334,31 @@ class Sentences:
         for place in _device_calls(self.text):
             around = self.at(place)
             if around.end - around.start <= MOST:
-                for match in _WORD.finditer(self.text, around.start, around.end):
-                    if self.is_made(*match.span()) or self.is_given(match.start()):
-                        found.add(match.group())
+                numbers = self.words.between(around.start, around.end)
+                for number in range(numbers.start, numbers.stop):
+                    if self.is_made(number) or self.before(number).endswith("&"):
+                        found.add(self.words.all[number])
         return found
-
-    def is_given(self, position: int) -> bool:
-        """Whether the address of a name is taken."""
-        return self.text[max(0, position - 40) : position].rstrip().endswith("&")
 
 
 def _is_step(text: str, start: int, brace: int) -> bool:
     """Whether the end of a loop's head stands there: `++i) {`."""
     piece = text[start:brace].rstrip()
     return piece.endswith(")") and piece.count(")") > piece.count("(")
+
+
+def _last_set(text: str, start: int, end: int) -> int:
+    """Where the last assignment between two offsets stands; -1 for none."""
+    place = text.rfind("=", start, end)
+    while place >= 0:
+        if text[place - 2 : place] in ("<<", ">>"):
+            return place - 2
+        if text[place - 1 : place] not in ("=", "!", "<", ">") and not text.startswith(
+            "=", place + 1, end
+        ):
+            return place
+        place = text.rfind("=", start, place)
+    return -1
 
 
 def _depth(text: str, start: int, end: int) -> int:

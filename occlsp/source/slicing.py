@@ -14,10 +14,11 @@ from occlsp.source.effects import Change, changes
 from occlsp.source.lexer import tokenize
 from occlsp.source.relevance import Relevance, last_that_counts
 from occlsp.source.setting_macros import Setting
+from occlsp.source.words import words_of
 
 _ENDS = (
-    *("return", "goto", "break", "continue", "throw", "exit", "abort", "terminate"),
-    *("using", "typedef"),
+    *("return", "co_return", "goto", "break", "continue", "throw", "exit", "_exit", "quick_exit"),
+    *("abort", "terminate", "using", "typedef"),
 )
 
 
@@ -175,14 +176,7 @@ def _any_between(places: Sequence[int], start: int, end: int) -> bool:
     return index < len(places) and places[index] < end
 
 
-@lru_cache(maxsize=16)
 def _ends(text: str) -> list[int]:
-    """Where a text may say one of `_ENDS`."""
-    found = []
-    for word in _ENDS:
-        place = text.find(word)
-        while place >= 0:
-            found.append(place)
-            place = text.find(word, place + 1)
-    found.sort()
-    return found
+    """Where a text says one of `_ENDS`."""
+    words = words_of(text)
+    return sorted(place for word in _ENDS for place in words.places_of(word))

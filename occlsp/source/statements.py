@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from occlsp.source.text import places_of
+from occlsp.source.words import words_of
 
 MAX_NESTING = 150
 
@@ -88,7 +88,6 @@ class Choice(Statement, frozen=True):
     has_else: bool
 
 
-_MARKS_OF_STRUCTURE = re.compile("[(){}\\[\\];\x01\x02\x03]")
 _WORDS_OF_STRUCTURE = (
     *("if", "else", "for", "while", "do", "switch", "case", "default", "try", "catch", "return"),
     *("goto", "break", "continue", "throw", "co_return", "struct", "class", "union", "enum"),
@@ -113,6 +112,11 @@ def read(text: str) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
+def is_marked(text: str) -> bool:
+    """Whether any branches of a text are marked."""
+    return IF in text or ELSE in text or END in text
+
+
 def is_unbalanced(text: str) -> bool:
     """Whether brackets do not match for certain: such a text need not be read to know it."""
     return text.count("{") != text.count("}") or (
@@ -124,17 +128,17 @@ def is_whole(text: str, end: int) -> bool:
     """Whether a body's text up to an offset reads as it does in all of it: nothing is open there,
     as `else {` is behind a block."""
     pairs = (("(", ")"), ("[", "]"), ("{", "}"))
-    return MARKS.search(text) is None and all(
+    return not is_marked(text) and all(
         text.count(opening, 0, end) == text.count(closing, 0, end) for opening, closing in pairs
     )
 
 
 def _tokens(text: str) -> list[tuple[int, str]]:
-    """What a text is structured by, and an empty token at its end. To look for one word after the
-    other is faster than for all at once."""
-    found = [(match.start(), match[0]) for match in _MARKS_OF_STRUCTURE.finditer(text)]
+    """What a text is structured by, and an empty token at its end."""
+    words = words_of(text)
+    found = words.marks.copy()
     for word in _WORDS_OF_STRUCTURE:
-        found += [(place, word) for place in places_of(text, word)]
+        found += [(place, word) for place in words.places_of(word)]
     found.sort()
     found.append((len(text), ""))
     return found

@@ -58,7 +58,7 @@ def left_behind(node: st.Loop, flow: Interpreter) -> Left:
 def _is_asked(names: set[str], node: st.Loop, before: st.Range, flow: Interpreter) -> bool:
     """Whether any of the variables is named behind a loop, and all are known as it begins."""
     if not flow.breaks:  # in another loop, what stands before comes behind, too
-        places_of = flow.slice.relevance.sentences.places_of
+        places_of = flow.slice.relevance.sentences.words.places_of
         if all(max(places_of(name), default=-1) < node.end for name in names):
             return False
     made = {token.text for token in tokenize(flow.text[slice(*before)])}
