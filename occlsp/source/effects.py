@@ -325,7 +325,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
             calls = calls or _Calls(tokens)
             callee = calls.callee(index)
             if callee is not None:
-                position = calls.around[index][1]
+                position = calls.commas
                 part = _first_part(tokens, index + 1, after)
                 is_statement = not part and calls.is_statement(callee)
                 is_bare = is_statement and tokens[0].text == callee
@@ -339,7 +339,7 @@ _READS_CONFIGURATION = re.compile(r"(?:cuda|cu|hip)LaunchKernelEx\w*")
 def _is_read_only(calls: _Calls, index: int) -> bool:
     """Whether the address at `index` goes to a launch, which takes its configuration as const."""
     callee = calls.callee(index)
-    is_first = callee is not None and calls.around[index][1] == 0
+    is_first = callee is not None and calls.commas == 0
     return is_first and _READS_CONFIGURATION.fullmatch(callee or "") is not None
 
 
@@ -432,26 +432,33 @@ class _Calls:
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
-        self.around: list[tuple[int, int]] = []
-        """Of each token, the bracket that it stands in (-1: none), and behind how many commas."""
-        outer: list[tuple[int, int]] = []
-        opening, commas = -1, 0
-        for index, token in enumerate(tokens):
-            text = token.text
-            self.around.append((opening, commas))
+        self.at = 0
+        """As far as brackets are read."""
+        self.opening, self.commas = -1, 0
+        """The bracket that the token there stands in (-1: none), and behind how many commas."""
+        self.outer: list[tuple[int, int]] = []
+        self.callees: dict[int, str | None] = {}
+        self.statements: dict[str, bool] = {}
+
+    def move(self, index: int) -> None:
+        """Reads on to a token."""
+        opening, commas, outer = self.opening, self.commas, self.outer
+        for at in range(self.at, index):
+            text = self.tokens[at].text
             if text in _OPENS:
                 outer.append((opening, commas))
-                opening, commas = index, 0
+                opening, commas = at, 0
             elif text in _CLOSES:
                 opening, commas = outer.pop() if outer else (-1, 0)
             elif text == ",":
                 commas += 1
-        self.callees: dict[int, str | None] = {}
-        self.statements: dict[str, bool] = {}
+        self.at, self.opening, self.commas = index, opening, commas
 
     def callee(self, index: int) -> str | None:
-        """The function that the token at `index` is an argument of; None in other brackets."""
-        opening = self.around[index][0]
+        """The function that the token at `index`, behind all that were asked for, is an argument
+        of; None in other brackets."""
+        self.move(index)
+        opening = self.opening
         if opening not in self.callees:
             is_call = opening >= 0 and self.tokens[opening].text == "("
             self.callees[opening] = _called(self.tokens, opening) if is_call else None

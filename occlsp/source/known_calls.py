@@ -50,9 +50,9 @@ _FROM = re.compile(r"^(?:cuda|cu|cudnn|cublas|nccl|hip|mem|str|snprintf|sprintf)
 
 def apply_known_call(tokens: Sequence[Token], interpreter: Variables) -> bool:
     """Applies a query of the runtime that the statement makes; False where it makes none."""
-    for index, token in enumerate(tokens):
-        text = token.text
-        if text[:2] not in _FIRST or not _QUERY.match(text):
+    for index in [at for at, one in enumerate(tokens) if one.text[:2] in _FIRST]:
+        text = tokens[index].text
+        if not _QUERY.match(text):
             continue
         opening = next((i for i in range(index + 1, len(tokens)) if tokens[i].text == "("), None)
         if opening is None:

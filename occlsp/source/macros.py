@@ -77,6 +77,8 @@ class Macros:
         self._conditions: dict[tuple[str, str, int], bool | None] = {}
         self._open: dict[str, Alternatives] = {}
         self._is_macro: dict[str, bool] = {}
+        self._plain: dict[str, tuple[ast.Node]] = {}
+        """The trees of expressions that hold no macros."""
 
     def alternatives(self, name: str, at: Place) -> Alternatives:
         """What `name` can be at a place."""
@@ -179,9 +181,13 @@ class Macros:
 
     def nodes(self, text: str, at: Place) -> tuple[ast.Node, ...]:
         """The trees that an expression can be, macros expanded."""
+        plain = self._plain.get(text)
+        if plain is not None:
+            return plain
         tokens = tokenize(text)
         if not self.has_macro(tokens):
-            return (ast.parse(text),)
+            self._plain[text] = (ast.parse(text),)
+            return self._plain[text]
         return tuple(ast.parse(variant) for variant in self._variants(tokens, at))
 
     def has_macro(self, tokens: Sequence[Token]) -> bool:
@@ -251,14 +257,19 @@ class Macros:
 
     def simple(self, text: str, at: Place) -> Definition | None:
         """The one object-like macro that `text` is nothing but the name of."""
+        if text.isidentifier():
+            return self._alone(text, at) if self.is_macro(text) else None
         if len(text) > MAX_NAME:
             return None
         tokens = tokenize(text)
         while len(tokens) > 2 and tokens[0].text == "(" and matching(tokens, 0) == len(tokens) - 1:
             tokens = tokens[1:-1]
-        if len(tokens) != 1 or tokens[0].kind != "name":
-            return None
-        found = self.alternatives(tokens[0].text, at)
+        is_name = len(tokens) == 1 and tokens[0].kind == "name"
+        return self._alone(tokens[0].text, at) if is_name else None
+
+    def _alone(self, name: str, at: Place) -> Definition | None:
+        """The one object-like macro that has a name at a place."""
+        found = self.alternatives(name, at)
         if len(found.definitions) != 1 or found.definitions[0].define.parameters is not None:
             return None
         return found.definitions[0]

@@ -37,6 +37,9 @@ def apply_function(tokens: Sequence[Token], start: int, interpreter: Variables) 
     False where it is another one, or not all of its effects are known."""
     if len(tokens) < 4 or tokens[0].kind != "name":
         return False
+    found = interpreter.view.functions(tokens[0].text)
+    if len(found) != 1:
+        return False
     given, opening = template_arguments(tuple(tokens), 1) or ((), 1)
     if opening >= len(tokens) or tokens[opening].text != "(":
         return False
@@ -44,9 +47,6 @@ def apply_function(tokens: Sequence[Token], start: int, interpreter: Variables) 
         return False
     arguments = split_arguments(tokens[opening + 1 : -1])
     if sets_any(tokens):
-        return False
-    found = interpreter.view.functions(tokens[0].text)
-    if len(found) != 1:
         return False
     path, item = found[0]
     parameters = item.function.parameters

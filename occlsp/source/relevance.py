@@ -46,9 +46,10 @@ class Relevance:
         for name in pending:
             if name in parameters or sentences.is_variable(name):
                 for number in sentences.words.named(name):
-                    if starts[number] >= self.until:
+                    position = starts[number]
+                    if position >= self.until:
                         break
-                    pending += self.beside(number)
+                    pending += self.beside(number, position)
             if name in self.own:
                 pending += self.set_by_macros(name)
         self.positions.sort()
@@ -69,17 +70,18 @@ class Relevance:
         self.names |= found
         return found
 
-    def beside(self, number: int) -> Iterable[str]:
-        """The names that count where a word is one that counts, which does if it may change."""
+    def beside(self, number: int, position: int) -> Iterable[str]:
+        """The names that count where a word at a position does, which counts if it may change."""
         sentences = self.sentences
-        position = sentences.words.starts[number]
         sentence = sentences.at(position)
         start, end = sentence.start, sentence.end
         first, last = sentences.part(sentence, position)
         if first in self.read or end - start > MOST:
             self.positions.append(position)
             return ()
-        if not sentences.may_set(sentence, number) and not (position > self.assigning(start, end)):
+        if not sentences.may_set(sentence, number) and not (
+            self.macros and position > self.assigning(start, end)
+        ):
             if sentences.may_change(sentence, number):
                 self.positions.append(position)
             return ()

@@ -62,7 +62,7 @@ class Site(Struct, frozen=True):
         return any(one.text.endswith("...") for one in self.arguments)
 
 
-_HERE, _NEAR, _AHEAD = 64, 256, 2_000
+_NEAR, _AHEAD = 256, 2_000
 """Bytes behind a name in which its template arguments are looked for, and before one in which
 the call that it is handed to is."""
 _LAUNCHED = re.compile(rb"\s*(?:<(?!<)[^;{}]*?>)?\s*<<<")
@@ -94,10 +94,11 @@ def read_site(
     template: tuple[str, ...] = ()
     position = end
     if has_arguments(code, end):
-        for length in (_HERE, _NEAR, _AHEAD):
-            tokens = tokenize(code[end : end + length].decode("latin-1"))
+        opening = code.find(b"(", end, end + _AHEAD)  # mostly the call's, close behind
+        for behind in (opening + 1, end + _NEAR, end + _AHEAD):
+            tokens = tokenize(code[end:behind].decode("latin-1"))
             found = template_arguments(tokens, 0)
-            if found is not None and found[1] < len(tokens) - 1:
+            if found is not None and found[1] < len(tokens) - (tokens[-1].text != "("):
                 break
         if found is None or found[1] >= len(tokens):
             return None

@@ -155,7 +155,7 @@ class Variables(LocalTypes):
             first, last = inner.body.start + 1 - start, inner.body.end - 1 - start
             written = f"{written[:first]}{' ' * (last - first)}{written[last:]}"
         written = written.rstrip("; \t\r\n")
-        if st.MARKS.search(written):
+        if st.is_marked(written):
             self.side_effects(tokenize(written), every=True)
             return
         tokens = tokenize(written)

@@ -464,6 +464,8 @@ def _pair(path: str, item: object) -> tuple[str, object]:
 @lru_cache(maxsize=1024)
 def parts(name: str) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
     """`a::b<c>::d` as (part, template arguments) each."""
+    if name.isidentifier():
+        return ((name, None),)
     tokens = tokenize(name)
     found: list[tuple[str, tuple[str, ...] | None]] = []
     index = 0
