@@ -101,7 +101,8 @@ def split(code: bytes, start: int, end: int, *, declares: bool = False) -> list[
     """
     if skip_blanks(code, start, end) == end:
         return []
-    return [strip(code, *part) for part in split_at_commas(code, start, end, declares=declares)]
+    parts = split_at_commas(code, start, end, declares=declares)
+    return [strip(code, part.start, part.end) for part in parts]
 
 
 def split_at_commas(code: bytes, start: int, end: int, *, declares: bool = False) -> list[Span]:

@@ -152,7 +152,7 @@ def callee_name(fragment: Fragment, callee: Span) -> tuple[Span, tuple[Span, ...
     """The name in a callee, without casts, `&`, parentheses and template arguments, which
     come second."""
     code = fragment.code
-    span = _bare(code, strip(code, *callee))
+    span = _bare(code, strip(code, callee.start, callee.end))
     if span.end > span.start and code[span.end - 1] == 0x3E:
         inner = Fragment(fragment.text, code, span.start, span.end)
         opening = _template_opening(inner, span.end - 1)
@@ -170,7 +170,7 @@ def _without_scope(code: bytes, name: Span) -> Span:
 
 def _bare(code: bytes, span: Span) -> Span:
     for _ in range(8):
-        start, end = span
+        start, end = span.start, span.end
         if start >= end:
             return span
         if code[start] in b"&*":

@@ -45,7 +45,7 @@ class Fragment:
     def expressions(self, start: int, end: int) -> tuple[Expr, ...]:
         """The parts between the commas of an argument list."""
         parts = split_at_commas(self.code, start, end)
-        found = tuple([expression(self.text, self.code, *part) for part in parts])
+        found = tuple([expression(self.text, self.code, one.start, one.end) for one in parts])
         return found if len(found) > 1 or found[0].text else ()
 
     def words(self, start: int, end: int) -> str:
