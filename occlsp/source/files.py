@@ -66,6 +66,8 @@ class Files:
         self._closures: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._below: dict[tuple[str, ...], tuple[tuple[int, int], tuple[str, ...]]] = {}
         """What is reached by way of included files, in the same state as `_closures`."""
+        self._digests: dict[tuple[str, bool], tuple[tuple[str, ...], int, bytes]] = {}
+        """Of closures, as long as they are the same and no file was replaced."""
         self._including: tuple[tuple[int, int], dict[str, list[str]]] = ((-1, -1), {})
         self._kernel_files: dict[str, set[str]] = {}
         """Kernel name → the files that declare one."""
@@ -78,6 +80,8 @@ class Files:
         self._order: dict[str, int] = {}
         """File → its place among all, by when it came."""
         self._came = 0
+        self._replaced = 0
+        """Counts the files that another took the place of: others may see something else there."""
 
     def _new_resolver(self) -> IncludeResolver:
         exists = is_file if self._reader is not None else (lambda path: False)
@@ -181,6 +185,7 @@ class Files:
 
     def _put(self, path: str, entry: Entry) -> None:
         self._forget_kernels(path)
+        self._replaced += path in self._files
         self._files[path] = entry
         self._uncounted.add(path)
         if path not in self._order:
@@ -306,6 +311,20 @@ class Files:
         found = below[1] if path not in below[1] else self._reached(path, targets)
         self._closures[path] = (state, (*found, path))
         return self._closures[path][1]
+
+    def digest_of_closure(self, path: str, *, own: bool) -> bytes:
+        """Digest of what a file includes: of what others see of it, or of all and of its `own`."""
+        closure, files = self.closure(path), self._files
+        key = (path, own)
+        known = self._digests.get(key)
+        if known is None or known[0] is not closure or known[1] != self._replaced:
+            if own:
+                parts = [files[other].digest for other in closure]
+            else:
+                parts = [files[other].exports for other in closure[:-1]]
+            digest = blake2b(b"".join(parts), digest_size=16).digest()
+            known = self._digests[key] = (closure, self._replaced, digest)
+        return known[2]
 
     def _reached(self, path: str, targets: Sequence[str]) -> tuple[str, ...]:
         """All that is included by way of some files, but for one that includes them."""

@@ -49,6 +49,7 @@ _HERE_ALONE = frozenset(
     (
         *("_views", "_closures", "_below", "_alike", "_resolver", "_known"),
         *("_outsides", "_including", "_instantiating", "_mains", "_calling_files", "_beside"),
+        "_digests",
     )
 )
 """What is not handed to another process: it is made again."""
@@ -144,17 +145,11 @@ class Workspace(Files):
 
     def _environment(self, path: str) -> bytes:
         """Digest of all that a file's functions see of others."""
-        digest = blake2b(digest_size=16)
-        for other in self.closure(path)[:-1]:
-            digest.update(self._files[other].exports)
-        return digest.digest()
+        return self.digest_of_closure(path, own=False)
 
     def _view(self, path: str) -> View:
         closure = self.closure(path)
-        digest = blake2b(digest_size=16)
-        for other in closure:
-            digest.update(self._files[other].digest)
-        key = digest.digest() + self._around(path)
+        key = self.digest_of_closure(path, own=True) + self._around(path)
         kept = self._views.get(path)
         if kept is not None and kept[0] == key:
             return kept[1]
@@ -483,6 +478,7 @@ class Workspace(Files):
         self._alike = {}
         self._closures = {}
         self._below = {}
+        self._digests = {}
         self._including = ((-1, -1), {})
         self._outsides = {}
         self._mains = (-1, {})
