@@ -217,23 +217,6 @@ def _fields(kind: Hashable) -> tuple[str, ...]:
     return kind.__struct_fields__
 
 
-def launching_macros(view: View) -> frozenset[str]:
-    """The macros in view whose expansion launches a kernel or sets an attribute."""
-    direct = {name for index in view.indexes for name in index.launching_macros}
-    if not direct:
-        return frozenset()
-    found = set(direct)
-    pending = list(direct)
-    while pending:
-        word = pending.pop()
-        for index in view.indexes:
-            for name in index.macros_naming(word):
-                if name not in found:
-                    found.add(name)
-                    pending.append(name)
-    return frozenset(found)
-
-
 def dispatching_macros(view: View, names: Iterable[str]) -> frozenset[str]:
     """Those of some names that are macros in view which make blocks or constants."""
     return frozenset(name for name in names if _dispatches(view, name, MAX_ALIASES))

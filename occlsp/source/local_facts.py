@@ -25,7 +25,6 @@ from occlsp.source.expansion import (
     Use,
     expand,
     is_lost,
-    launching_macros,
     placed,
     uses,
 )
@@ -104,7 +103,7 @@ class Reading:
         self.shared = SharedMemory(path, syntax, view, users_in_view(view))
         self.asks_callers = False
         self._known: dict[int, KeptFunction | None] = {}
-        self.launching = launching_macros(view)
+        self.launching = view.launching_macros
 
     def kernels(self) -> Pieces[list[tuple[RawKernel, Kernel]]]:
         """The kernels that stand in the file."""

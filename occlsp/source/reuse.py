@@ -27,7 +27,6 @@ from occlsp.source.affected import (
 )
 from occlsp.source.collect import FunctionFacts
 from occlsp.source.downstream import Downstream
-from occlsp.source.expansion import launching_macros
 from occlsp.source.facts import InstanceBounds, Kernel
 from occlsp.source.harmless import harmless_words, parameters_of
 from occlsp.source.includes import UNITS
@@ -343,7 +342,7 @@ class Reuse:
             before = None
         declared = before.declared if before else Declared(view.indexes[:-1])
         self.memory = Memory(environment, syntax, view.indexes[-1], declared)
-        self.launching = launching_macros(view).union(*(i.kernel_macros for i in view.indexes))
+        self.launching = view.launching_macros | view.kernel_macros
         """Macros whose uses are read in place, as they launch something or make a kernel."""
         self.earlier: list[Earlier] = []
         self.anew = 0

@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from occlsp.source.facts import TemplateParameter
 from occlsp.source.fragment import written
+from occlsp.source.included import Included, merged, rebased_in
 from occlsp.source.lexer import tokenize
 from occlsp.source.macros import Definition, Macros, Place
 from occlsp.source.namespaces import Directive, Directives, Seen
 from occlsp.source.numbers import Number, unknown
-from occlsp.source.setting_macros import NO_SETTING, Setting, setting_macros
+from occlsp.source.setting_macros import Setting, setting_macros
 from occlsp.source.syntax import Condition, Constant, Define, Function, RawKernel, TypeAlias
 from occlsp.source.text import Span
 
@@ -160,70 +161,6 @@ def kernel_bindings(parameters: Sequence[TemplateParameter]) -> dict[str, Number
         for p in parameters
         if p.name is not None and p.kind not in ("typename", "class", "template")
     }
-
-
-class Included:
-    """The indexes of what a file includes, in order: kept while only the file itself changes."""
-
-    def __init__(self, indexes: Sequence[FileIndex]) -> None:
-        self.indexes = tuple(indexes)
-        self._names: dict[str, frozenset[str]] = {}
-        self._cached: dict[tuple[str, str], list] = {}  # type: ignore[type-arg]
-
-    def found(self, table: str, name: str) -> list:  # type: ignore[type-arg]
-        """All declarations of a name, with the paths of their files."""
-        if name not in self._declared(table):
-            return []
-        found = self._cached.get((table, name))
-        if found is None:
-            found = self._cached[table, name] = [
-                (index.path, item)
-                for index in self.indexes
-                for item in getattr(index, table).get(name, ())
-            ]
-        return found
-
-    def _declared(self, table: str) -> frozenset[str]:
-        """All names of a table: most of those that are asked for are declared nowhere."""
-        if table not in self._names:
-            tables = [getattr(index, table) for index in self.indexes]
-            self._names[table] = frozenset().union(*tables)
-        return self._names[table]
-
-    @cached_property
-    def directives(self) -> frozenset[Directive]:
-        """Those that `using` has in no function."""
-        return frozenset().union(*(index.directives.everywhere for index in self.indexes))
-
-    @cached_property
-    def directives_inside(self) -> dict[str, Sequence[tuple[Span, Directive]]]:
-        """Those in functions, by file."""
-        return {i.path: i.directives.inside for i in self.indexes if i.directives.inside}
-
-    @cached_property
-    def setting(self) -> Setting:
-        """The macros that set variables."""
-        return NO_SETTING.joined(index.setting() for index in self.indexes)
-
-    @cached_property
-    def bases(self) -> dict[str, str]:
-        """Class → its base clause: of several classes of a name, the last one's."""
-        return _merged([index.bases for index in self.indexes])
-
-    @cached_property
-    def rebased(self) -> frozenset[str]:
-        """Classes of which there are several with different bases."""
-        return _rebased([(index.bases, index.rebased) for index in self.indexes])
-
-    @cached_property
-    def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
-        """Class template → its parameters: of several of a name, the last one's."""
-        return _merged([index.class_templates for index in self.indexes])
-
-    @cached_property
-    def value_names(self) -> frozenset[str]:
-        """The names of all macros and constants."""
-        return self._declared("defines") | self._declared("constants")
 
 
 class _Names:
@@ -395,7 +332,7 @@ class View:
     @cached_property
     def bases(self) -> dict[str, str]:
         """Class → its base clause: of several classes of a name, the last one's."""
-        return _merged([self.included.bases, *(index.bases for index in self.indexes[-1:])])
+        return merged([self.included.bases, *(index.bases for index in self.indexes[-1:])])
 
     def base_clause(self, name: str) -> str | None:
         """The bases of a class; None where it has none, or there are several with others."""
@@ -404,7 +341,7 @@ class View:
     @cached_property
     def _rebased(self) -> frozenset[str]:
         own = [(index.bases, index.rebased) for index in self.indexes[-1:]]
-        return _rebased([(self.included.bases, self.included.rebased), *own])
+        return rebased_in([(self.included.bases, self.included.rebased), *own])
 
     def specialised(self, name: str) -> list[Specialised]:
         """The specialisations of a class template in view."""
@@ -431,30 +368,31 @@ class View:
     def class_templates(self) -> dict[str, tuple[TemplateParameter, ...]]:
         """Class template → its parameters: of several of a name, the last one's."""
         own = [index.class_templates for index in self.indexes[-1:]]
-        return _merged([self.included.class_templates, *own])
+        return merged([self.included.class_templates, *own])
+
+    @cached_property
+    def launching_macros(self) -> frozenset[str]:
+        """The macros whose expansion launches a kernel or sets an attribute."""
+        own = (index.launching_macros for index in self.indexes[-1:])
+        found = set(self.included.launching_macros.union(*own))
+        pending = list(found)
+        while pending:
+            word = pending.pop()
+            for index in self.indexes:
+                for name in index.macros_naming(word):
+                    if name not in found:
+                        found.add(name)
+                        pending.append(name)
+        return frozenset(found)
+
+    @property
+    def kernel_macros(self) -> frozenset[str]:
+        """The macros that define kernels."""
+        return self.included.kernel_macros.union(*(i.kernel_macros for i in self.indexes[-1:]))
 
     def index_of(self, path: str) -> FileIndex | None:
         """The index of a file in view."""
         return next((index for index in self.indexes if index.path == path), None)
-
-
-def _merged(tables: Sequence[dict[str, T]]) -> dict[str, T]:
-    """All of some tables: of several of a name, the last one's."""
-    found: dict[str, T] = {}
-    for table in tables:
-        found.update(table)
-    return found
-
-
-def _rebased(tables: Sequence[tuple[dict[str, str], frozenset[str]]]) -> frozenset[str]:
-    """Classes that have different bases in some tables, or several of them in one."""
-    found: dict[str, str] = {}
-    several: set[str] = set()
-    for bases, others in tables:
-        several |= others
-        several.update(name for name in found.keys() & bases.keys() if found[name] != bases[name])
-        found.update(bases)
-    return frozenset(several)
 
 
 def _pair(path: str, item: object) -> tuple[str, object]:

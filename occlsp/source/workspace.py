@@ -31,6 +31,7 @@ from occlsp.source.entries import (
 )
 from occlsp.source.facts import FileFacts, InstanceBounds, Kernel, SourceError
 from occlsp.source.files import Files, Known, nothing_known
+from occlsp.source.included import Included
 from occlsp.source.includes import UNITS
 from occlsp.source.local_facts import LocalFacts, local_facts
 from occlsp.source.outside import MAX_INCLUDING, Declared, Including, Outside
@@ -40,7 +41,7 @@ from occlsp.source.reuse import Memory, Reuse, nothing_beside
 from occlsp.source.syntax import FileSyntax, RawKernel
 from occlsp.source.unchanged import Variables
 from occlsp.source.untouched import moved_facts
-from occlsp.source.view import FileIndex, Included, View
+from occlsp.source.view import FileIndex, View
 
 Evaluated = tuple[LocalFacts | None, bytes, tuple[SourceError, ...]]
 """A file's facts, the state of what they follow from, and its errors."""
