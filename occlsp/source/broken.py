@@ -9,8 +9,8 @@ from occlsp.source.text import IDENTIFIER
 _IMPOSSIBLE = re.compile(rb"\n(?:template\s*<|namespace\b[^;={}()]*\{|extern\s+\{)")
 _BOUNDARY = re.compile(rb"[;{}]")
 _STATEMENT = re.compile(
-    rb"\s*(?:(?:if|for|while|switch|do|else|return|break|continue|goto|case|throw)\b"
-    rb"|\+\+|--|" + IDENTIFIER + rb"\s*(?:\.|->|\+\+|--))"
+    rb"(?:if|for|while|switch|do|else|return|break|continue|goto|case|throw)\b"
+    rb"|\+\+|--|" + IDENTIFIER + rb"(?![0-9A-Za-z_$\x80-\xff])\s*(?:\.|->|\+\+|--)"
 )
 """The beginning of what is no declaration."""
 
@@ -34,7 +34,7 @@ def impossible_in_body(masked: bytes, position: int) -> int:
 
 def begins_statement(masked: bytes, start: int, end: int) -> bool:
     """Whether a piece of text begins as no declaration does."""
-    return _STATEMENT.match(masked, start, end) is not None
+    return _STATEMENT.match(masked[start:end].lstrip()) is not None
 
 
 def is_statement(masked: bytes, start: int, end: int) -> bool:
@@ -46,10 +46,10 @@ def is_statement(masked: bytes, start: int, end: int) -> bool:
     )
 
 
-def begins_anew(text: bytes, start: int, end: int) -> int | None:
+def begins_anew(head: bytes) -> int | None:
     """Where a declaration begins that stands behind a bracket which is not closed, in the text of
     one up to a brace."""
-    for match in _IMPOSSIBLE.finditer(text, start, end):
-        if text.count(b"(", start, match.start()) > text.count(b")", start, match.start()):
+    for match in _IMPOSSIBLE.finditer(head):
+        if head.count(b"(", 0, match.start()) > head.count(b")", 0, match.start()):
             return match.start()
     return None

@@ -179,21 +179,21 @@ class Scanner:
         scope, declaration, blocks = state.scope, state.declaration, state.blocks
         opening, head = None, b""
         if blocks < _MOST_BLOCKS:
-            text, base = self.head_text(declaration, offset)
-            start, end = declaration - base, offset - base
-            is_open = text.count(b"(", start, end) > text.count(b")", start, end)
-            if is_open and (again := begins_anew(text, start, end)) is not None:
-                is_open, start, declaration = False, again, again + base
+            head = self.head_text(declaration, offset).lstrip()
+            brackets = head.count(b"(")
+            is_open = brackets > head.count(b")")
+            if is_open and (again := begins_anew(head)) is not None:
+                is_open, head = False, head[again:]
+                declaration = offset - len(head)
                 self.state = State(scope, 0, declaration, blocks)
             if not is_open:
-                plain = plain_head(text, start, end)
+                plain = plain_head(head, 0, len(head)) if brackets else None
                 if plain is not None:
-                    self.scan.heads[offset] = plain, base
-                    if not blocks and (done := self.pass_function(plain, base, offset)):
+                    self.scan.heads[offset] = plain, offset - len(head)
+                    if not blocks and (done := self.pass_function(plain, offset)):
                         return done
                     opening = FUNCTION
                 else:
-                    head = text[start:end]
                     opening = classify(head)
         if opening is None or opening.kind == "block":
             block = Scope("block", scope, scope.names, declaration, offset)
@@ -208,10 +208,10 @@ class Scanner:
             self.enter(inner, offset + 1)
         return offset + 1
 
-    def pass_function(self, head: Plain, base: int, opening: int) -> int | None:
+    def pass_function(self, head: Plain, opening: int) -> int | None:
         """Passes over a function at once, as most are; None where its body has to be looked into,
         or its brace may be an initialiser's."""
-        if self.masked.find(b":", base + head.end(5), opening) >= 0:
+        if b":" in head.string[head.end(5) :]:
             return None
         end = self.body_end(opening + 1)
         if end is None:
@@ -224,11 +224,9 @@ class Scanner:
         self.checkpoint(end)
         return end
 
-    def head_text(self, start: int, end: int) -> tuple[bytes, int]:
-        """Text that reads as `code[start:end]` does from `end`, and what its offsets lack."""
-        if start >= self.hidden:
-            return self.masked, 0
-        return self.branch_text(start, end), start
+    def head_text(self, start: int, end: int) -> bytes:
+        """What reads as `code[start:end]` does from `end`."""
+        return self.masked[start:end] if start >= self.hidden else self.branch_text(start, end)
 
     def is_rest(self, end: int) -> bool:
         """Whether what is declared up to `end` is a statement: it is left of a function whose body
