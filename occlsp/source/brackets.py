@@ -13,7 +13,9 @@ _VISIBLE = re.compile(rb"\S")
 _ANGLE = re.compile(rb"->|<<|[<>]=|[<>()\[\]{};]")
 _COMMA = re.compile(rb",")
 _NESTING = re.compile(rb"[<(\[{]")
-_SPLIT = re.compile(rb"->|<<|[<>]=|[,<>()\[\]{}]")
+_FLAT = rb"[^()\[\]{}<>]*"
+_SPLIT = re.compile(rb"\(%b\)|\[%b\]|\{%b\}|->|<<|[<>]=|[,<>()\[\]{}]" % (_FLAT, _FLAT, _FLAT))
+"""Brackets with none in them are passed over at once."""
 _WORD_END = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
 _AFTER_TEMPLATE = re.compile(rb"\s*(?:[(:,){>\]*&}]|\Z|\.\.\.)")
 _AFTER_TYPE = re.compile(rb"\s*(?:[(:,){>\]*&}\w]|\Z|\.\.\.)")
@@ -51,6 +53,22 @@ def match_all(code: bytes, start: int, end: int) -> dict[int, int]:
             pairs[stack[depth]] = offset
             del stack[depth:]
     return pairs
+
+
+def match_near(code: bytes, opening: int, end: int) -> int | None:
+    """Offset of what closes the bracket at `opening`, before `end`; -1 where what is between does
+    not pair up, so that it depends on what stands in front (see `match_all`)."""
+    open_ = []
+    for match in _BRACKET.finditer(code, opening, end):
+        offset = match.start()
+        opener = _CLOSERS.get(code[offset])
+        if opener is None:
+            open_.append(code[offset])
+        elif open_.pop() != opener:
+            return -1
+        elif not open_:
+            return offset
+    return None
 
 
 def match_parenthesis(code: bytes, opening: int, end: int) -> int | None:

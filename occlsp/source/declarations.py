@@ -278,7 +278,7 @@ def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
     brace = code.find(b"{", token, end)
     kind = None
     if brace >= 0 and re.search(rb"\b(?:struct|union|class)\b", code[token:brace]):
-        closing = fragment.closing.get(brace)
+        closing = fragment.closed(brace)
         if closing is None:
             return
         end = code.find(b";", closing, min(fragment.end, closing + _LONGEST))

@@ -138,7 +138,7 @@ def _kernels(fragment: Fragment, tokens: kernels.Tokens) -> Iterator[RawKernel]:
         if borders.terminator is not None:
             end += 1
             if fragment.code[borders.terminator] == 0x7B:
-                end = fragment.closing.get(borders.terminator, fragment.end - 1) + 1
+                end = (fragment.closed(borders.terminator) or fragment.end - 1) + 1
                 body = Span(borders.terminator, end)
         yield replace(kernel, body=body, span=Span(kernel.span.start, end))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec.structs import replace
 
-from occlsp.source.brackets import match_all, split_at_commas
+from occlsp.source.brackets import match_all, match_near, split_at_commas
 from occlsp.source.syntax import Expr, expression
 from occlsp.source.text import Span
 
@@ -37,6 +38,11 @@ class Fragment:
     def opening(self) -> dict[int, int]:
         """Closing to opening bracket."""
         return {closing: opening for opening, closing in self.closing.items()}
+
+    def closed(self, opening: int) -> int | None:
+        """Where the bracket at an offset is closed; None: nowhere."""
+        found = match_near(self.code, opening, self.end)
+        return self.closing.get(opening) if found == -1 else found
 
     def expression(self, start: int, end: int) -> Expr:
         """The text between two offsets without the blanks around it."""
@@ -82,6 +88,17 @@ def occurrences(code: bytes, word: bytes, start: int, end: int) -> Iterator[int]
     while offset >= 0:
         yield offset
         offset = code.find(word, offset + len(word), end)
+
+
+def matches(pattern: re.Pattern[bytes], word: bytes, code: bytes) -> Iterator[re.Match[bytes]]:
+    """As `pattern.finditer(code)`, of a pattern that begins with a word: in a fraction of the time,
+    where the word is rare."""
+    offset = code.find(word)
+    while offset >= 0:
+        match = pattern.match(code, offset)
+        if match is not None:
+            yield match
+        offset = code.find(word, offset + len(word) if match is None else match.end())
 
 
 def words(code: bytes, name: bytes) -> Iterator[int]:

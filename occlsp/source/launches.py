@@ -88,7 +88,7 @@ def chevron_launch(fragment: Fragment, token: int, function: int | None = None) 
     opening = skip_blanks(fragment.code, end, fragment.end)
     closing = None
     if opening < fragment.end and fragment.code[opening] == 0x28:
-        closing = fragment.closing.get(opening)
+        closing = fragment.closed(opening)
     name, template_args = callee_name(fragment, callee)
     return RawLaunch(
         api="<<<>>>",
@@ -115,7 +115,7 @@ def _config_end(fragment: Fragment, position: int) -> int | None:
             return None
         if match[0][0] == 0x3E:
             return match.end()
-        closing = fragment.closing.get(match.start())
+        closing = fragment.closed(match.start())
         if closing is None:
             return None
         position = closing + 1
@@ -131,7 +131,7 @@ def call_at(fragment: Fragment, name: Span, function: int | None = None) -> RawC
         opening = fragment.end if angle is None else skip_blanks(code, angle + 1, fragment.end)
     if opening >= fragment.end or code[opening] != 0x28:
         return None
-    closing = fragment.closing.get(opening)
+    closing = fragment.closed(opening)
     if closing is None or _is_declared(fragment, name.start):
         return None
     return RawCall(

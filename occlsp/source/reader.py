@@ -262,7 +262,7 @@ class Reader:
             if self.code[terminator] == 0x7B:
                 known = bodies.get(terminator)
                 if known is None:
-                    known = around.closing.get(terminator, around.end - 1) + 1
+                    known = (around.closed(terminator) or around.end - 1) + 1
                 body = Span(terminator, known)
                 end = body.end
         return replace(
@@ -326,7 +326,7 @@ def macro_made_kernels(
     for match in pattern.finditer(around.code):
         start = match.start()
         fragment = around.fragment(start)
-        closing = fragment.closing.get(match.end() - 1)
+        closing = fragment.closed(match.end() - 1)
         if closing is None or facts.is_in_body(start):
             continue
         arguments = fragment.expressions(match.end(), closing)
