@@ -11,6 +11,7 @@ from occlsp.source import types
 from occlsp.source.brackets import match_angle, split
 from occlsp.source.dynamic_users import dynamic_users
 from occlsp.source.facts import TemplateParameter
+from occlsp.source.fragment import matches
 from occlsp.source.lambda_calls import handed_on
 from occlsp.source.namespaces import directives
 from occlsp.source.parameters import template_parameters
@@ -31,7 +32,7 @@ NOT_VALUES = frozenset(
 )
 """Return types of functions whose results are no sizes."""
 
-_BASE_CLAUSE = rb"\s+(\w+)(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
+_BASE_CLAUSE = rb"\s+(\w+)\b(?:\s*<[^<>{};]*>)?\s*(?:final\s*)?:(?!:)\s*([^{};]+)\{"
 _BASES = [(word, re.compile(word + _BASE_CLAUSE)) for word in (b"struct", b"class")]
 
 
@@ -58,8 +59,7 @@ def index_file(path: str, syntax: FileSyntax, since: Since | None = None) -> Fil
     if old and since and not since.says(syntax.code, since.syntax.code, b"template"):
         class_templates, specialised = old.class_templates, old.specialised
     else:
-        class_templates = _class_templates(syntax.code)
-        specialised = _specialised(syntax.code)
+        class_templates, specialised = _class_templates(syntax.code)
     index = FileIndex(
         path,
         _by_name(syntax.defines),
@@ -106,10 +106,12 @@ def _callable(function: Function, masked: bytes) -> Callable_:
 
 def _is_virtual(masked: bytes, head: str, name: str) -> bool:
     """Whether a function with this head is another one for objects of some classes."""
-    return _VIRTUAL.search(head) is not None or name.encode() in _virtual_functions(masked)
+    is_said = any(word in head for word in _VIRTUAL_WORDS) and _VIRTUAL.search(head) is not None
+    return is_said or name.encode() in _virtual_functions(masked)
 
 
 _VIRTUAL = re.compile(r"\bvirtual\b|\b(?:override|final)\s*\Z")
+_VIRTUAL_WORDS = ("virtual", "override", "final")
 _DECLARED = re.compile(rb"\bvirtual\b[^;{}()]*?(\w+)\s*\(")
 
 
@@ -132,40 +134,43 @@ def called_names(syntax: FileSyntax) -> set[bytes]:
 
 
 _CLASS = re.compile(
-    rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\s*([:{;])"
+    rb"template\s*<([^;{}]*)>\s*(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(\w+)\b\s*([:{;<])"
 )
 
+_SPECIALS = [(word, re.compile(word + rb"\s+(\w+)\s*<")) for word in (b"struct", b"class")]
 
-def _class_templates(code: bytes) -> dict[str, tuple[TemplateParameter, ...]]:
-    """Class template → its parameters; specialisations are left out, but a template that is only
+
+def _class_templates(
+    code: bytes,
+) -> tuple[dict[str, tuple[TemplateParameter, ...]], dict[str, list[Specialised]]]:
+    """Class template → its parameters, and its partial specialisations. A template that is only
     declared is one where it has some."""
-    if b"template" not in code:
-        return {}
-    found: dict[str, tuple[TemplateParameter, ...]] = {}
-    for match in _CLASS.finditer(code):
+    declared: dict[str, tuple[TemplateParameter, ...]] = {}
+    specialised: dict[str, list[Specialised]] = {}
+    special: set[bytes] | None = None
+    for match in matches(_CLASS, b"template", code):
+        name, parameters = match[2].decode(), match.span(1)
+        if match[3] == b"<":
+            closing = match_angle(code, match.end() - 1, len(code))
+            own = template_parameters(code, *parameters)
+            if closing is not None and own:
+                names = tuple([parameter.name for parameter in own])
+                parts = split(code, match.end(), closing)
+                arguments = tuple([code[slice(*part)].decode("latin-1") for part in parts])
+                specialised.setdefault(name, []).append(Specialised(names, arguments))
+            continue
         if match[3] == b";":
-            special = rb"(?:struct|class)\s+%b\s*<" % match[2]
-            if match[2].decode() in found or re.search(special, code) is None:
+            special = _named_with_arguments(code) if special is None else special
+            if name in declared or match[2] not in special:
                 continue
-        found[match[2].decode()] = template_parameters(code, *match.span(1))
-    return found
+        declared[name] = template_parameters(code, *parameters)
+    return declared, specialised
 
 
-_SPECIALISED = re.compile(rb"template\s*<([^;{}]*?)>\s*(?:struct|class)\s+(\w+)\s*<")
-
-
-def _specialised(code: bytes) -> dict[str, list[Specialised]]:
-    """Class template → its partial specialisations."""
-    found: dict[str, list[Specialised]] = {}
-    for match in _SPECIALISED.finditer(code) if b"template" in code else ():
-        closing = match_angle(code, match.end() - 1, len(code))
-        own = template_parameters(code, *match.span(1))
-        if closing is not None and own:
-            names = tuple([parameter.name for parameter in own])
-            parts = split(code, match.end(), closing)
-            arguments = tuple([code[slice(*part)].decode("latin-1") for part in parts])
-            found.setdefault(match[2].decode(), []).append(Specialised(names, arguments))
-    return found
+def _named_with_arguments(code: bytes) -> set[bytes]:
+    """The classes that a text specialises, or seems to."""
+    found = [matches(pattern, word, code) for word, pattern in _SPECIALS]
+    return {match[1] for some in found for match in some}
 
 
 def _bases(masked: bytes) -> tuple[dict[str, str], frozenset[str]]:
@@ -173,7 +178,7 @@ def _bases(masked: bytes) -> tuple[dict[str, str], frozenset[str]]:
     found: dict[str, str] = {}
     several: set[str] = set()
     for word, pattern in _BASES:
-        for match in pattern.finditer(masked) if word in masked else ():
+        for match in matches(pattern, word, masked):
             name, clause = match[1].decode("latin-1"), match[2].decode("latin-1").strip()
             if found.get(name, clause) != clause:
                 several.add(name)
@@ -218,12 +223,14 @@ def _evaluable(function: Function, masked: bytes) -> str | None:
     limit = MAX_FUNCTION if function.is_constexpr else MAX_PLAIN_FUNCTION
     if end - start > limit or function.in_macro is not None or function.name == "main":
         return None
-    if masked.find(b"<<<", start, end) >= 0:
+    body = masked[start:end]
+    if b"<<<" in body:
         return None
-    is_value = masked.find(b"return", start, end) >= 0
-    if not is_value and _SETS.search(masked, function.span.start, start) is None:
-        return None
-    return masked[start:end].decode("latin-1")
+    if b"return" not in body:
+        head = masked[function.span.start : start]
+        if b"&" not in head or _SETS.search(head) is None:
+            return None
+    return body.decode("latin-1")
 
 
 _SETS = re.compile(rb"\b(?:dim3|u?int|unsigned|size_t|u?int(?:32|64)_t)\s*&\s*\w")

@@ -20,6 +20,7 @@ from occlsp.source.numbers import IntType, Number, among
 from occlsp.source.passing import callables
 from occlsp.source.sites import handed_to, read_site
 from occlsp.source.syntax import Function
+from occlsp.source.text import WORD_BYTES
 from occlsp.source.together import in_rows
 
 if TYPE_CHECKING:
@@ -39,15 +40,24 @@ def handed_on(function: Function, masked: bytes) -> tuple[tuple[int, Calls], ...
     start, end = function.body.start, function.body.end
     if not function.is_template or b"__" in masked[function.span.start : start]:
         return ()  # on the device, nothing of the host is called
-    if b"#" in masked[start:end]:
+    body = masked[start:end]
+    if b"#" in body:
         return ()  # not all of it may be there
+    if not any(name + b"(" in body for name in _last_words(function.listed_code)):
+        return ()  # as of most: what they are given is not read for that
     able, found = callables(function), []
     for position, parameter in enumerate(function.parameters):
-        if parameter.name in able and masked.find(f"{parameter.name}(".encode(), start, end) > 0:
-            calls = _calls(masked[start:end], parameter.name)
+        if parameter.name in able and f"{parameter.name}(".encode() in body:
+            calls = _calls(body, parameter.name)
             if calls and all(_number(one) for call in calls for one in call):
                 found.append((position, calls))
     return tuple(found)
+
+
+def _last_words(parameters: bytes) -> list[bytes]:
+    """What may be the names in a list of parameters."""
+    parts = map(bytes.rstrip, parameters.replace(b"=", b",").split(b","))
+    return [word for part in parts if (word := part[len(part.rstrip(WORD_BYTES)) :])]
 
 
 def name_of(text: str) -> str | None:

@@ -12,13 +12,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from occlsp.source.fragment import matches
 from occlsp.source.syntax import Function
 from occlsp.source.text import Span
 
 Path = tuple[str, ...]
 """Namespaces and classes, outermost first."""
 
-_USING = re.compile(rb"using\s+(?:(namespace)\s+)?(?:typename\s+)?((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
+_USING = re.compile(
+    rb"using\s+(?!\w+\s*=)(?:(namespace)\s+)?(?:typename\s+)?((?:::)?\w+(?:\s*::\s*\w+)*)\s*;"
+)
 _ALIAS = re.compile(rb"namespace\s+(\w+)\s*=\s*((?:::)?\w+(?:\s*::\s*\w+)*)\s*;")
 _PART = re.compile(r"\w+")
 _MOST_NESTED = 8
@@ -107,12 +110,11 @@ def _rests(around: Path, scope: Path) -> Iterator[Path]:
 def directives(masked: bytes, functions: Sequence[Function]) -> Directives:
     """The directives of a text without comments and literals, with these functions in order."""
     found = []
-    if b"using" in masked:
-        for match in _USING.finditer(masked):
-            target = _parts(match[2])
-            if match[1] or len(target) > 1:
-                found.append((match.start(), Directive(target, None, match[1] is not None)))
-    for match in _ALIAS.finditer(masked) if b"namespace" in masked else ():
+    for match in matches(_USING, b"using", masked):
+        target = _parts(match[2])
+        if match[1] or len(target) > 1:
+            found.append((match.start(), Directive(target, None, match[1] is not None)))
+    for match in matches(_ALIAS, b"namespace", masked):
         alias = match[1].decode("latin-1")
         found.append((match.start(), Directive(_parts(match[2]), alias)))
     if not found:
