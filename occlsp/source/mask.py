@@ -31,14 +31,12 @@ def blank(length: int) -> bytes:
 
 def mask(text: bytes) -> bytes:
     """`text` with comments and literals blanked, of the same length."""
-    last = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
-    pieces = [blank(last)]
-    for start, end, _ in literals(text, last):
-        pieces.append(text[last:start])
-        pieces.append(blank(end - start))
-        last = end
-    pieces.append(text[last:])
-    return b"".join(pieces)
+    begin = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
+    masked = bytearray(text)
+    masked[:begin] = b" " * begin
+    for start, end, _ in literals(text, begin):
+        masked[start:end] = b" " * (end - start)
+    return bytes(masked)
 
 
 def mask_again(
@@ -94,6 +92,7 @@ def literals(text: bytes, position: int) -> Iterator[tuple[int, int, bool]]:
     """
     find = text.find
     never = len(text)
+    is_plain = b"\r" not in text
     comment = block = string = character = -1
     while True:
         if comment < position:
@@ -116,7 +115,9 @@ def literals(text: bytes, position: int) -> Iterator[tuple[int, int, bool]]:
             position = never if position < 2 else position
             yield start, position, True
         elif start == comment:
-            position = _match_end(_LINE_COMMENT, text, start)
+            position = find(b"\n", start) if is_plain else -1
+            if position < 0 or text[position - 1] == 0x5C:
+                position = _match_end(_LINE_COMMENT, text, start)
             yield start, position, True
         elif start == string:
             raw = _raw_string(text, start)
