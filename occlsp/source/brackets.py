@@ -56,8 +56,8 @@ def match_all(code: bytes, start: int, end: int) -> dict[int, int]:
 
 
 def match_near(code: bytes, opening: int, end: int) -> int | None:
-    """Offset of what closes the bracket at `opening`, before `end`; -1 where what is between does
-    not pair up, so that it depends on what stands in front (see `match_all`)."""
+    """Offset of what closes the bracket at `opening`; None where that is not before `end`, or where
+    what is between does not pair up: then what stands in front decides (see `match_all`)."""
     open_ = []
     for match in _BRACKET.finditer(code, opening, end):
         offset = match.start()
@@ -65,7 +65,7 @@ def match_near(code: bytes, opening: int, end: int) -> int | None:
         if opener is None:
             open_.append(code[offset])
         elif open_.pop() != opener:
-            return -1
+            return None
         elif not open_:
             return offset
     return None

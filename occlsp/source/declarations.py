@@ -15,7 +15,14 @@ from occlsp.source.brackets import (
     strip,
 )
 from occlsp.source.facts import TemplateParameter
-from occlsp.source.fragment import Fragment, is_word_at, occurrences, text_before, written
+from occlsp.source.fragment import (
+    Fragment,
+    is_word_at,
+    matches,
+    occurrences,
+    text_before,
+    written,
+)
 from occlsp.source.heads import ATTRIBUTES, looks_like_parameters
 from occlsp.source.parameters import template_parameters
 from occlsp.source.syntax import Condition, Constant, Expr, RawShared, TypeAlias
@@ -35,9 +42,12 @@ _MACRO_USE = re.compile(rb"\s*(" + IDENTIFIER + rb")[ \t]*(?:(\()|(?=\n|\r))")
 """A macro's use with nothing before it: what stands on a line behind it is no part of it."""
 _LINE_END = re.compile(rb"[ \t]*[\n\r]")
 _LONE_MACRO = re.compile(rb"[A-Z][A-Z0-9_]*_[A-Z0-9_]*")
-_ALIAS = re.compile(
-    rb"using\s+(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?=\s*([^;{}]+);"
-    rb"|typedef\s+([^;{}()]+?[\s*&>])(" + IDENTIFIER + rb")\s*;"
+_USING = re.compile(
+    rb"(?<![\w$\x80-\xff])using\s+(?P<name>" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?"
+    rb"=\s*(?P<target>[^;{}]+);"
+)
+_TYPEDEF = re.compile(
+    rb"(?<![\w$\x80-\xff])typedef\s+(?P<target>[^;{}()]+[\s*&>])(?P<name>" + IDENTIFIER + rb")\s*;"
 )
 _DECLARATOR = re.compile(rb"[\s*&]*(" + IDENTIFIER + rb")\s*")
 _ENUMERATOR = re.compile(rb"\s*(" + IDENTIFIER + rb")\s*(?:\[\[[^\]]*\]\]\s*)?(=)?")
@@ -302,20 +312,11 @@ def shared_variables(fragment: Fragment, token: int) -> Iterator[RawShared]:
         )
 
 
-def alias_tokens(code: bytes, start: int, end: int) -> list[int]:
-    """Offsets of the `using` and `typedef` in `code[start:end]`, ascending."""
-    return sorted(
-        offset
-        for word in (b"using", b"typedef")
-        for offset in occurrences(code, word, start, end)
-        if not is_word_at(code, offset - 1) and not is_word_at(code, offset + len(word))
-    )
-
-
-def alias_match(code: bytes, token: int, end: int) -> re.Match[bytes] | None:
-    """The type alias whose `using` or `typedef` is at `token`: groups 1 and 2 are its name and
-    what it stands for, 3 and 4 in a `typedef`."""
-    return _ALIAS.match(code, token, min(end, token + _LONGEST))
+def alias_matches(code: bytes, start: int, end: int) -> list[re.Match[bytes]]:
+    """The type aliases in `code[start:end]`, ascending: their groups are `name` and `target`."""
+    found = [*matches(_USING, b"using", code, start, end)]
+    found += matches(_TYPEDEF, b"typedef", code, start, end)
+    return sorted(found, key=re.Match.start)
 
 
 def alias_of(
@@ -326,8 +327,8 @@ def alias_of(
     function: int | None,
 ) -> TypeAlias:
     """The alias that was matched; its template head stands behind `start`."""
-    token = match.start()
-    name, target = match.group(1, 2) if match[1] is not None else match.group(4, 3)
+    token, end = match.span()
+    name, target = match.group("name", "target")
     before = text_before(code, start, token)
     parameters: tuple[TemplateParameter, ...] = ()
     if before > start and code[before - 1] == 0x3E:
@@ -336,4 +337,4 @@ def alias_of(
             if match_angle(code, head.start(1), before) == before - 1:
                 parameters = template_parameters(code, head.end(1), before - 1)
     named = name.decode("utf-8", "replace")
-    return TypeAlias(named, scope, written(target), parameters, Span(*match.span()), function)
+    return TypeAlias(named, scope, written(target), parameters, Span(token, end), function)

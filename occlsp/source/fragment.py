@@ -15,6 +15,10 @@ from occlsp.source.text import Span
 _WORD = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789" + bytes(range(0x80, 0x100))
 )
+_NEAR = 4096
+"""Bytes behind a bracket in which most are closed."""
+_LONGEST = 16384
+"""Bytes of a declaration: what is longer is a table or is not closed."""
 
 
 class Fragment:
@@ -41,8 +45,11 @@ class Fragment:
 
     def closed(self, opening: int) -> int | None:
         """Where the bracket at an offset is closed; None: nowhere."""
-        found = match_near(self.code, opening, self.end)
-        return self.closing.get(opening) if found == -1 else found
+        if "closing" not in self.__dict__:
+            found = match_near(self.code, opening, min(opening + _NEAR, self.end))
+            if found is not None:
+                return found
+        return self.closing.get(opening)
 
     def expression(self, start: int, end: int) -> Expr:
         """The text between two offsets without the blanks around it."""
@@ -90,15 +97,18 @@ def occurrences(code: bytes, word: bytes, start: int, end: int) -> Iterator[int]
         offset = code.find(word, offset + len(word), end)
 
 
-def matches(pattern: re.Pattern[bytes], word: bytes, code: bytes) -> Iterator[re.Match[bytes]]:
-    """As `pattern.finditer(code)`, of a pattern that begins with a word: in a fraction of the time,
-    where the word is rare."""
-    offset = code.find(word)
+def matches(
+    pattern: re.Pattern[bytes], word: bytes, code: bytes, start: int = 0, end: int | None = None
+) -> Iterator[re.Match[bytes]]:
+    """As `pattern.finditer(code, start, end)`, of a pattern that begins with a word: in a fraction
+    of the time, where the word is rare. What is longer than a declaration is none."""
+    end = len(code) if end is None else end
+    offset = code.find(word, start, end)
     while offset >= 0:
-        match = pattern.match(code, offset)
+        match = pattern.match(code, offset, min(offset + _LONGEST, end))
         if match is not None:
             yield match
-        offset = code.find(word, offset + len(word) if match is None else match.end())
+        offset = code.find(word, offset + len(word) if match is None else match.end(), end)
 
 
 def words(code: bytes, name: bytes) -> Iterator[int]:

@@ -302,12 +302,10 @@ class Reader:
 
     def read_aliases(self, start: int, end: int) -> None:
         around, aliases, code = self.around, self.facts.aliases, self.code
-        for token in declarations.alias_tokens(code, start, end)[:MOST_FACTS]:
-            first, last = around.bounds(token)
-            match = declarations.alias_match(code, token, last)
-            if match is not None:
-                scope, function = around.scope(token), self.function_at(token)
-                aliases.append(declarations.alias_of(code, first, match, scope, function))
+        for match in declarations.alias_matches(code, start, end)[:MOST_FACTS]:
+            token = match.start()
+            scope, function = around.scope(token), self.function_at(token)
+            aliases.append(declarations.alias_of(code, start, match, scope, function))
 
 
 def macro_made_kernels(
