@@ -292,8 +292,8 @@ class Files:
         if file is None:
             return ()
         if file.resolved_at != self._resolver.generation:
-            found = (self._resolver.resolve(target, path) for target in file.targets)
-            file.resolved = tuple(dict.fromkeys(p for p in found if p is not None and p != path))
+            found = dict.fromkeys(self._resolver.resolve_all(file.targets, path))
+            file.resolved = tuple([p for p in found if p is not None and p != path])
             file.resolved_at = self._resolver.generation
         return file.resolved
 
@@ -380,8 +380,7 @@ class Files:
             else:
                 self.enter(path, entry, is_source=path in wanted)
             targets = written_includes(text or b"") if entry is None else entry.targets
-            for target in targets:
-                other = self._resolver.resolve(target, path)
+            for other in self._resolver.resolve_all(targets, path):
                 if other is not None and other != path:
                     included.add(other)
                     if other not in seen:

@@ -44,6 +44,11 @@ def tokens_of(text: bytes, code: bytes) -> bytes:
     return b"\n".join(parts)
 
 
+def words_of(code: bytes) -> list[str]:
+    """The words of a code without comments and literals, and its numbers."""
+    return code.translate(_WORDS).decode("latin-1").split()
+
+
 def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
     """Hash of a definition, and of the macros and constants that it names."""
     if kernel.body is None:
@@ -52,7 +57,7 @@ def fingerprint(syntax: FileSyntax, kernel: RawKernel, view: View) -> str:
     text = syntax.text[kernel.span.start : kernel.span.end]
     code = syntax.masked[kernel.span.start : kernel.span.end]
     digest.update(tokens_of(text, code))
-    names = set(code.translate(_WORDS).decode("latin-1").split())
+    names = set(words_of(code))
     seen: set[str] = set()
     for name in sorted(view.values_among(names)):
         _add(digest, name, view, seen)

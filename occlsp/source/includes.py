@@ -37,26 +37,30 @@ class IncludeResolver:
         if root is not None:
             self._dirs += [os.path.normpath(os.path.join(root, d)) for d in USUAL_FOLDERS]  # noqa: PTH118
         self._exists = exists
-        self._known: dict[str, set[str]] = {}
-        self._cache: dict[tuple[str, str], str | None] = {}
+        self._paths: set[str] = set()
+        self._named: dict[str, set[str]] = {}
+        """The same by the last part of each."""
+        self._cache: dict[str, dict[str, str | None]] = {}
+        """Folder → what targets mean there."""
         self._shared: dict[str, str | None] = {}
         self.generation = 0
         """Counts the changes of what is known: resolutions hold within one generation."""
 
     def add(self, path: str) -> None:
         """Makes a file of the workspace findable by the end of its path."""
-        names = self._known.setdefault(os.path.basename(path), set())  # noqa: PTH119
-        if path not in names:
-            names.add(path)
+        if path not in self._paths:
+            self._paths.add(path)
+            self._named.setdefault(os.path.basename(path), set()).add(path)  # noqa: PTH119
             self._changed()
 
     def known(self) -> list[str]:
         """The files of the workspace."""
-        return [path for names in self._known.values() for path in names]
+        return list(self._paths)
 
     def remove(self, path: str) -> None:
         """Forgets a file."""
-        self._known.get(os.path.basename(path), set()).discard(path)  # noqa: PTH119
+        self._paths.discard(path)
+        self._named.get(os.path.basename(path), set()).discard(path)  # noqa: PTH119
         self._changed()
 
     def _changed(self) -> None:
@@ -66,11 +70,16 @@ class IncludeResolver:
 
     def resolve(self, target: str, source: str) -> str | None:
         """The file that `#include "target"` in `source` means; None where it is not in view."""
+        return self.resolve_all((target,), source)[0]
+
+    def resolve_all(self, targets: Sequence[str], source: str) -> list[str | None]:
+        """As `resolve`, for each of a file's targets."""
         folder = os.path.dirname(source)  # noqa: PTH120
-        key = (folder, target)
-        if key not in self._cache:
-            self._cache[key] = self._resolve(target, folder)
-        return self._cache[key]
+        known = self._cache.setdefault(folder, {})
+        for target in targets:
+            if target not in known:
+                known[target] = self._resolve(target, folder)
+        return [known[target] for target in targets]
 
     def _resolve(self, target: str, folder: str) -> str | None:
         if not target or "\0" in target:
@@ -82,7 +91,7 @@ class IncludeResolver:
 
     def _below(self, folder: str, target: str) -> str | None:
         path = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118
-        return path if self._is_known(path) or self._exists(path) else None
+        return path if path in self._paths or self._exists(path) else None
 
     def _in_folders(self, target: str) -> str | None:
         """The file in one of the folders that are the same for every source."""
@@ -91,16 +100,13 @@ class IncludeResolver:
             self._shared[target] = next((path for path in found if path is not None), None)
         return self._shared[target]
 
-    def _is_known(self, path: str) -> bool:
-        return path in self._known.get(os.path.basename(path), ())  # noqa: PTH119
-
     def _by_end(self, target: str, folder: str) -> str | None:
         """The one workspace file whose path ends like this; the nearest of several, if one is."""
         wanted = [part for part in target.split("/") if part not in ("", ".", "..")]
         if not wanted or os.path.isabs(target):  # noqa: PTH117
             return None
         end = "/".join(("", *wanted)).replace("/", os.sep)
-        found = [path for path in self._known.get(wanted[-1], ()) if path.endswith(end)]
+        found = [path for path in self._named.get(wanted[-1], ()) if path.endswith(end)]
         if len(found) <= 1:
             return found[0] if found else None
         shared = {path: _shared_folders(path, folder) for path in found}

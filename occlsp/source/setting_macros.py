@@ -22,6 +22,7 @@ _SET = re.compile(
     r"(?<![\w.>])([A-Za-z_]\w*)(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\])*\s*"
     r"(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
+_ASSIGNED = re.compile(r"(?:<<|>>|[-+*/%&|^])?=(?!=)")
 _TYPED = re.compile(r"[\w>][\s*&]+([A-Za-z_]\w*)\s*[=({\[;,:)]")
 _NONE: frozenset[str] = frozenset()
 
@@ -86,9 +87,10 @@ def _own_names(body: str) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def _sets_parameter(parameters: tuple[str, ...], body: str) -> bool:
     """Whether a macro's body gives one of its parameters a value."""
-    for parameter in parameters:
-        name = parameter.removesuffix("...").strip() or "__VA_ARGS__"
-        if re.search(rf"\b{re.escape(name)}\b[^;=!<>]*(?:<<|>>|[-+*/%&|^])?=(?!=)", body):
+    names = {one.removesuffix("...").strip() or "__VA_ARGS__" for one in parameters}
+    for match in _ASSIGNED.finditer(body):
+        begin = max(body.rfind(border, 0, match.start()) for border in ";=!<>") + 1
+        if not names.isdisjoint(_WORD.findall(body, begin, match.start())):
             return True
     return False
 

@@ -7,6 +7,7 @@ import re
 from occlsp.source import types
 from occlsp.source.bodies import readable
 from occlsp.source.evaluate import evaluate
+from occlsp.source.fingerprint import words_of
 from occlsp.source.flow import Interpreter
 from occlsp.source.names import StaticScope
 from occlsp.source.sizes import size_of
@@ -15,7 +16,7 @@ from occlsp.source.syntax import FileSyntax, RawKernel, RawShared
 from occlsp.source.values import to_number
 from occlsp.source.view import View
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_DECLARED = re.compile(rb"\b(?:const|constexpr|using|typedef)\b[^;]*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -52,10 +53,8 @@ class SharedMemory:
             return True
         if kernel.body is None or not self.users:
             return False
-        words = {
-            match.group().decode() for match in _WORD.finditer(self.syntax.masked, *kernel.body)
-        }
-        return not self.users.isdisjoint(words)
+        body = self.syntax.masked[kernel.body.start : kernel.body.end]
+        return not self.users.isdisjoint(words_of(body))
 
     def static_bytes(self, kernel: RawKernel, scope: StaticScope) -> int | None:
         """Bytes of the kernel's own declarations; None where any is not known."""
@@ -107,13 +106,8 @@ class SharedMemory:
         base = body.start + 1
         raw = self.syntax.masked[base : body.end - 1].decode("latin-1")
         text = readable(raw, self.path, base, self.view.macros)
-        if not any(
-            re.search(
-                rb"\b(?:const|constexpr|using|typedef)\b[^;]*\b" + n.encode() + rb"\b",
-                self.syntax.masked[base : variable.span.start],
-            )
-            for n in names
-        ):
+        declared = _DECLARED.findall(self.syntax.masked, base, variable.span.start)
+        if names.isdisjoint(words_of(b" ".join(declared))):
             return None
         sizes: list[int | None] = []
 
