@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from occlsp.source.collect import Origin
@@ -91,6 +92,7 @@ def _has_arguments(function: Function) -> bool:
     return first.name not in named
 
 
+@lru_cache(maxsize=16)  # a file's functions stand in the same few
 def is_namespace(code: bytes, name: str) -> bool:
     """Whether a file opens a namespace of a name, and no class."""
     found = {
