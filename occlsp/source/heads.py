@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from occlsp.source.brackets import match_angle, match_parenthesis, skip_blanks, strip
 from occlsp.source.parameters import spelled
-from occlsp.source.text import IDENTIFIER, Span
+from occlsp.source.text import IDENTIFIER, WORD_BYTES, Span
 
 _TOKEN = re.compile(rb"(" + IDENTIFIER + rb")|::|->|\[\[|[(<:={;\[]|==|[0-9][0-9A-Za-z_.']*|[^\s]")
 _OPERATOR = re.compile(
@@ -27,12 +27,16 @@ _ANGLES = rb"<[^<>;{}()\[\]\-]*(?:<[^<>;{}()\[\]\-]*>[^<>;{}()\[\]\-]*)*>"
 _PLAIN = re.compile(
     rb"\s*(?!\s)(?:(?:public|private|protected)\s*:(?!:)\s*(?!\s))?"
     rb"(?:(template)\s*(" + _ANGLES + rb")(?!=)\s*(?!\s))?"
-    rb"([\w\s*&$\x80-\xff]*(?:(?:::(?!\s*[*&])|" + _ANGLES + rb")[\w\s*&$\x80-\xff]*)*)"
-    rb"(?<![\w$\x80-\xff])(~?" + IDENTIFIER + rb"|operator\s*\(\s*\))\s*"
-    rb"\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*"
-    rb"(?:(?:const|noexcept|override|final|volatile)\s*)*(?::(?!:)[^={}]*[^={},\s]\s*)?\Z"
+    rb"([\w\s*&$\x80-\xff]*(?:(?:::(?!\s*[*&])|" + _ANGLES + rb")[\w\s*&$\x80-\xff]*)*)\Z"
 )
-"""The usual form: `template<…> words name(…) qualifiers : initialisers`."""
+"""The usual form up to the name: `template<…> words`."""
+_LISTED = re.compile(rb"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+_PLAIN_END = re.compile(
+    rb"\s*(?:(?:const|noexcept|override|final|volatile)\s*)*(?::(?!:)[^={}]*[^={},\s]\s*)?\Z"
+)
+"""What stands behind them there: `qualifiers : initialisers`."""
+_CALLED = re.compile(rb"\(\s*\)\s*(?=\()")
+_CALL_OPERATOR = re.compile(rb"operator\s*\(\s*\)\s*\Z")
 _QUALIFIER = rb"(" + IDENTIFIER + rb")\s*(?:" + _ANGLES + rb"\s*)?::\s*"
 _QUALIFIED = re.compile(rb"(?:" + _QUALIFIER + rb")+\Z")
 _EACH_QUALIFIER = re.compile(_QUALIFIER)
@@ -75,9 +79,21 @@ _NOT_PLAIN = frozenset(
         *(b"if", b"for", b"while", b"switch", b"do", b"else", b"try", b"catch", b"return", b"case"),
     )
 )
-Plain = re.Match[bytes]
-"""Groups: `template`, its parameters in angles, what stands before the name, the name, its own
-parameters."""
+
+
+class Plain(Struct, frozen=True):
+    """A head of the usual form; all offsets are into the text that it was read from."""
+
+    said: re.Match[bytes]
+    """Groups: `template`, its parameters in angles, what stands before the name."""
+    name: bytes
+    listed: Span
+    """Between the parentheses of its own parameters."""
+
+    @property
+    def start(self) -> int:
+        """Where it begins, behind what is no part of it."""
+        return self.said.start(3 if self.said[1] is None else 1)
 
 
 class Candidate(Struct):
@@ -237,7 +253,7 @@ class _Walk:
 def read_head(code: bytes, start: int, end: int, aliases: frozenset[bytes] = frozenset()) -> Head:
     """Reads the head `code[start:end]` of a function; `aliases` stand for `__global__`."""
     plain = plain_head(code, start, end)
-    if plain is not None and plain[4] not in aliases and b"<" not in plain[3]:
+    if plain is not None and plain.name not in aliases and b"<" not in plain.said[3]:
         return _of_plain(plain, aliases)
     walk = _Walk(code, start, end, aliases)
     head = walk.head
@@ -263,13 +279,42 @@ def plain_head(code: bytes, start: int, end: int) -> Plain | None:
 
     Most heads have it, and the walk over all tokens costs several times as much.
     """
-    match = _PLAIN.match(code, start, end)
-    if match is None:
+    listed = _listed(code, start, end)
+    if listed is None or _PLAIN_END.match(code, listed.end + 1, end) is None:
         return None
-    before, name = match.group(3, 4)
-    if name in _NOT_PLAIN_NAMES or b"operator" in before or b"template" in before:
+    words, name = _last_name(code[start : listed.start - 1].rstrip())
+    match = _PLAIN.match(code, start, start + len(words))
+    if match is None or name in _NOT_PLAIN_NAMES or not name or name[:1].isdigit():
         return None
-    return match if _NOT_PLAIN.isdisjoint(before.split()) else None
+    before = match[3]
+    if b"operator" in before or b"template" in before or not _NOT_PLAIN.isdisjoint(before.split()):
+        return None
+    return Plain(match, name, listed)
+
+
+def _listed(code: bytes, start: int, end: int) -> Span | None:
+    """Between the first parentheses of a head; the second of an `operator()`."""
+    opening = code.find(b"(", start, end)
+    if opening < 0:
+        return None
+    if code[start:opening].rstrip().endswith(b"operator"):
+        call = _CALLED.match(code, opening, end)
+        opening = opening if call is None else call.end()
+    closing = code.find(b")", opening, end)
+    if code.find(b"(", opening + 1, end if closing < 0 else closing) >= 0:
+        match = _LISTED.match(code, opening, end)
+        closing = -1 if match is None else match.end() - 1
+    return None if closing < 0 else Span(opening + 1, closing)
+
+
+def _last_name(code: bytes) -> tuple[bytes, bytes]:
+    """What stands before the name that a code ends with, and the name."""
+    words = code.rstrip(WORD_BYTES)
+    if words.endswith(b"~"):
+        words = words[:-1]
+    elif len(words) == len(code) and (operator := _CALL_OPERATOR.search(code)) is not None:
+        words = code[: operator.start()]
+    return words, code[len(words) :]
 
 
 def qualifiers(before: bytes) -> tuple[str, ...]:
@@ -279,16 +324,16 @@ def qualifiers(before: bytes) -> tuple[str, ...]:
     return tuple([name.decode("utf-8", "replace") for name in names])
 
 
-def _of_plain(match: Plain, aliases: frozenset[bytes]) -> Head:
+def _of_plain(plain: Plain, aliases: frozenset[bytes]) -> Head:
     """A head of the usual form."""
+    match = plain.said
     before, base = match[3], match.start(3)
-    first = base if match[1] is None else match.start(1)
-    head = Head(first, first)
+    head = Head(plain.start, plain.start)
     if match[1] is not None:
         head.is_template = True
         head.angles.append(Span(match.start(2) + 1, match.end(2) - 1))
-    name, arguments = Span(*match.span(4)), Span(*match.span(5))
-    head.declarator = Candidate(name, qualifiers(before), None, arguments)
+    name = Span(match.end(), match.end() + len(plain.name))
+    head.declarator = Candidate(name, qualifiers(before), None, plain.listed)
     head.words = set(before.split())
     for word in _MACRO_WORD.finditer(before) if aliases or not before.islower() else ():
         if word[0] in aliases or _MACRO_NAME.fullmatch(word[0]) is not None:

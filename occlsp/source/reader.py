@@ -125,16 +125,17 @@ class Reader:
 
     def function_of(self, block: Block) -> Function | None:
         plain, base = self.scan.heads.get(block.opening, (None, 0))
-        if plain is not None and plain[4] not in self.tokens.aliases:
-            first, before = plain.start(3), plain[3]
+        if plain is not None and plain.name not in self.tokens.aliases:
+            said, listed = plain.said, plain.listed
+            before = said[3]
             return self.function(
                 block,
-                Span(base + (first if plain[1] is None else plain.start(1)), block.end),
+                Span(base + plain.start, block.end),
                 qualifiers(before),
-                plain[4],
-                Span(base + plain.start(5), base + plain.end(5)),
-                plain[5],
-                () if plain[1] is None else (plain[2][1:-1],),
+                plain.name,
+                Span(base + listed.start, base + listed.end),
+                said.string[listed.start : listed.end],
+                () if said[1] is None else (said[2][1:-1],),
                 b"const" in before and not _CONSTEXPR.isdisjoint(before.split()),
             )
         code, base = self.around.branch(block.declaration, block.opening)

@@ -42,12 +42,13 @@ from occlsp.source.directives import (
     read_include,
 )
 from occlsp.source.heads import Plain, plain_head
+from occlsp.source.marks import Marks
 from occlsp.source.mask import blank
 from occlsp.source.states import Block, Checkpoint, Group, Scope, State, Statement
 from occlsp.source.syntax import Condition
 from occlsp.source.text import IDENTIFIER, Span
 
-_DECLARATION = re.compile(rb"[{};#]")
+_DECLARATION = (b"{", b"}", b";", b"#")
 _VISIBLE = re.compile(rb"\S")
 _MORE = re.compile(rb"\s*[,{]")
 _COLON = re.compile(rb"(?<!:):(?!:)")
@@ -92,13 +93,12 @@ class Scanner:
         """Scans until `stop` says so at a checkpoint, or to the end of the text."""
         self.stop = stop
         position: int | None = self.start
-        search, masked = _DECLARATION.search, self.masked
+        masked, next_mark = self.masked, Marks(self.masked, _DECLARATION).first
         while position is not None and not self.stopped:
             if self.state.scope.holds_declarations:
-                match = search(masked, position)
-                if match is None:
+                offset = next_mark(position)
+                if offset == len(masked):
                     break
-                offset = match.start()
                 if masked[offset] == 0x3B:
                     self.end_statement(offset)
                     position = offset + 1
@@ -180,14 +180,13 @@ class Scanner:
         opening, head = None, b""
         if blocks < _MOST_BLOCKS:
             head = self.head_text(declaration, offset).lstrip()
-            brackets = head.count(b"(")
-            is_open = brackets > head.count(b")")
+            is_open = head.count(b"(") > head.count(b")")
             if is_open and (again := begins_anew(head)) is not None:
                 is_open, head = False, head[again:]
                 declaration = offset - len(head)
                 self.state = State(scope, 0, declaration, blocks)
             if not is_open:
-                plain = plain_head(head, 0, len(head)) if brackets else None
+                plain = plain_head(head, 0, len(head))
                 if plain is not None:
                     self.scan.heads[offset] = plain, offset - len(head)
                     if not blocks and (done := self.pass_function(plain, offset)):
@@ -211,7 +210,7 @@ class Scanner:
     def pass_function(self, head: Plain, opening: int) -> int | None:
         """Passes over a function at once, as most are; None where its body has to be looked into,
         or its brace may be an initialiser's."""
-        if b":" in head.string[head.end(5) :]:
+        if b":" in head.said.string[head.listed.end :]:
             return None
         end = self.body_end(opening + 1)
         if end is None:
