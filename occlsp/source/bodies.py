@@ -15,6 +15,8 @@ MOST_BODY = 128_000
 all that follows."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:[^\n\\]|\\[ \t]*\r?\n|\\.)*)", re.M)
 
+_WRITTEN = re.compile(r"[^\r\n]")
+
 
 def between_braces(masked: bytes, body: Span) -> str:
     """The text of a body without its braces. One that is never closed has but one: nothing closes
@@ -61,9 +63,8 @@ def _condition(word: str, rest: str) -> str:
 
 
 def _blank(result: list[str], start: int, end: int) -> None:
-    for index in range(start, min(end, len(result))):
-        if result[index] not in "\r\n":
-            result[index] = " "
+    end = min(end, len(result))
+    result[start:end] = _WRITTEN.sub(" ", "".join(result[start:end]))
 
 
 class _Branches:

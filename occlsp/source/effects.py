@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from occlsp.source.lexer import Token, matching, spelled, split_arguments
+from occlsp.source.lexer import CLOSES, OPENS, Token, matching, spelled, split_arguments
 from occlsp.source.type_syntax import BUILTIN_WORDS
 
 SPECIFIERS = frozenset(
@@ -52,6 +52,7 @@ NO_TYPE = frozenset(
 )
 ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 _SETS = ASSIGNMENTS | {"++", "--"}
+_PATH = frozenset((".", "->", "["))
 
 
 class Declaration(Struct, frozen=True):
@@ -252,15 +253,14 @@ def assignment(tokens: Sequence[Token]) -> Assignment | None:
 def _assignment(tokens: tuple[Token, ...]) -> Assignment | None:
     depth = 0
     for index, token in enumerate(tokens):
-        if token.kind != "op":
-            continue
-        if token.text in "([{":
+        text = token.text
+        if text in OPENS:
             depth += 1
-        elif token.text in ")]}":
+        elif text in CLOSES:
             depth -= 1
-        elif depth == 0 and token.text in ASSIGNMENTS:
-            return Assignment(tuple(tokens[:index]), token.text, tuple(tokens[index + 1 :]))
-        elif depth == 0 and token.text in (",", "?"):
+        elif depth == 0 and text in ASSIGNMENTS:
+            return Assignment(tuple(tokens[:index]), text, tuple(tokens[index + 1 :]))
+        elif depth == 0 and text in (",", "?"):
             return None
     if len(tokens) >= 2 and tokens[0].text in ("++", "--"):
         return _step(tokens[1:], tokens[0].text)
@@ -303,6 +303,7 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
     """Variables among `names` that are assigned, stepped, shared or passed anywhere in `tokens`."""
     found: list[Change] = []
     among = [index for index, token in enumerate(tokens) if token.text in names]
+    count = len(tokens)
     calls: _Calls | None = None
     for index in among:
         token = tokens[index]
@@ -311,8 +312,11 @@ def changes(tokens: Sequence[Token], names: frozenset[str] | set[str]) -> list[C
         before = tokens[index - 1].text if index else ""
         if before in (".", "->", "::"):
             continue
-        after = _behind_path(tokens, index + 1)
-        following = tokens[after].text if after < len(tokens) else ""
+        after = index + 1
+        following = tokens[after].text if after < count else ""
+        if following in _PATH:
+            after = _behind_path(tokens, after)
+            following = tokens[after].text if after < count else ""
         if following in _SETS or before in ("++", "--"):
             found.append(Change(token.text, part=_first_part(tokens, index + 1, after)))
         elif before == "&" and _is_prefix(tokens, index - 1):
@@ -424,9 +428,6 @@ def _is_read(tokens: Sequence[Token], index: int, after: int) -> bool:
     return True
 
 
-_OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
-
-
 class _Calls:
     """The calls in a statement, each read once for all of its arguments."""
 
@@ -445,10 +446,10 @@ class _Calls:
         opening, commas, outer = self.opening, self.commas, self.outer
         for at in range(self.at, index):
             text = self.tokens[at].text
-            if text in _OPENS:
+            if text in OPENS:
                 outer.append((opening, commas))
                 opening, commas = at, 0
-            elif text in _CLOSES:
+            elif text in CLOSES:
                 opening, commas = outer.pop() if outer else (-1, 0)
             elif text == ",":
                 commas += 1

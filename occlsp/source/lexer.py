@@ -39,6 +39,8 @@ class Token(Struct, frozen=True, gc=False):
     """Where it starts in the text that was lexed; negative where a macro's body made it."""
 
 
+OPENS, CLOSES = frozenset("([{"), frozenset(")]}")
+
 MAX_CACHED = 160
 
 
@@ -81,11 +83,9 @@ def matching(tokens: Sequence[Token], start: int) -> int:
     depth = 0
     for index in range(start, len(tokens)):
         text = tokens[index].text
-        if tokens[index].kind != "op":
-            continue
-        if text in "([{":
+        if text in OPENS:
             depth += 1
-        elif text in ")]}":
+        elif text in CLOSES:
             depth -= 1
             if depth == 0:
                 return index
@@ -94,16 +94,18 @@ def matching(tokens: Sequence[Token], start: int) -> int:
 
 def split_arguments(tokens: Sequence[Token]) -> list[list[Token]]:
     """The tokens between commas that stand in no bracket."""
-    parts: list[list[Token]] = [[]]
+    part: list[Token] = []
+    parts = [part]
     depth = 0
     for token in tokens:
-        if token.kind == "op":
-            if token.text in "([{":
-                depth += 1
-            elif token.text in ")]}":
-                depth -= 1
-            elif token.text == "," and depth == 0:
-                parts.append([])
-                continue
-        parts[-1].append(token)
+        text = token.text
+        if text in OPENS:
+            depth += 1
+        elif text in CLOSES:
+            depth -= 1
+        elif text == "," and depth == 0:
+            part = []
+            parts.append(part)
+            continue
+        part.append(token)
     return parts if len(parts) > 1 or parts[0] else []

@@ -79,10 +79,11 @@ class Relevance:
         if first in self.read or end - start > MOST:
             self.positions.append(position)
             return ()
-        if not sentences.may_set(sentence, number) and not (
+        before, behind = sentences.before(number), sentences.behind(number)
+        if not sentences.may_set(sentence, number, before, behind) and not (
             self.macros and position > self.assigning(start, end)
         ):
-            if sentences.may_change(sentence, number):
+            if sentences.may_change(sentence, number, before, behind):
                 self.positions.append(position)
             return ()
         self.positions.append(position)

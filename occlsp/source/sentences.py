@@ -118,11 +118,10 @@ class Sentences:
         is_typed = last and (last in "*&>,[" or _is_word(last))
         if is_typed and self.behind(number)[:1] in _DECLARATOR_ENDS:
             return True
-        return self.is_set(number)
+        return self.is_set(number, self.behind(number))
 
-    def is_set(self, number: int) -> bool:
+    def is_set(self, number: int, behind: str) -> bool:
         """Whether the name that stands there, or a part of it, is assigned or stepped."""
-        behind = self.behind(number)
         if behind in _SETS:
             return True
         if behind[:1] == "=":
@@ -236,37 +235,35 @@ class Sentences:
         decides = may_share and end - start <= MOST and _SHARES.search(text, start, end) is not None
         return Sentence(text, start, end, decides=decides)
 
-    def may_set(self, sentence: Sentence, number: int) -> bool:
+    def may_set(self, sentence: Sentence, number: int, before: str, behind: str) -> bool:
         """Whether a statement may give a name a value that others decide."""
         words, text, start = self.words, self.text, sentence.start
         position = words.starts[number]
-        behind = position + len(words.all[number])
+        end = position + len(words.all[number])
         if sentence.has_index and (
             text.count("[", start, position) > text.count("]", start, position)
         ):
             # An index is not what is set or compared, but the names of a tuple's parts are set.
-            sets = _ASSIGNS.search(text, behind, sentence.end)
+            sets = _ASSIGNS.search(text, end, sentence.end)
             if sets is None:
                 return False
             is_tied = _TIED.search(text, start, position) is not None
-            return is_tied or not text[behind : sets.start()].strip()
-        if sentence.decides or (sentence.sets and self.is_set(number)):
+            return is_tied or not text[end : sets.start()].strip()
+        if sentence.decides or (sentence.sets and self.is_set(number, behind)):
             return True
-        following = self.behind(number)
-        if following[:1] == ":" and following != "::" and _FOR.search(text, start, position):
+        if behind[:1] == ":" and behind != "::" and _FOR.search(text, start, position):
             return True  # `for (int size : sizes)`
         if text.count("(", start, position) > text.count(")", start, position):
             # `(n ? a : b) = 64` sets either.
-            return behind <= sentence.last_set and text[start:position].lstrip()[:1] == "("
-        if behind <= sentence.last_set:
+            return end <= sentence.last_set and text[start:position].lstrip()[:1] == "("
+        if end <= sentence.last_set:
             return True
-        before = self.before(number)
         last = before[-1:]
         if last == "&":
             return before != "&&"
         if not last or not (last.isalnum() or last in "_>*,") or before == "->":
             return False
-        return text[behind : sentence.end].lstrip()[:1] in ("(", "{", "[")
+        return text[end : sentence.end].lstrip()[:1] in ("(", "{", "[")
 
     def called(self, names: frozenset[str]) -> list[int]:
         """Where any of some names stands before a bracket."""
@@ -282,9 +279,8 @@ class Sentences:
             )
         return found
 
-    def may_change(self, sentence: Sentence, number: int) -> bool:
+    def may_change(self, sentence: Sentence, number: int, before: str, behind: str) -> bool:
         """Whether a name is declared, stepped, read into, or given to a call as it is."""
-        before, behind = self.before(number), self.behind(number)
         if before in ("++", "--", ">>") or behind in ("++", "--"):
             return True
         last, following = before[-1:], behind[:1]

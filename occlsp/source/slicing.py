@@ -16,9 +16,11 @@ from occlsp.source.relevance import Relevance, last_that_counts
 from occlsp.source.setting_macros import Setting
 from occlsp.source.words import words_of
 
-_ENDS = (
-    *("return", "co_return", "goto", "break", "continue", "throw", "exit", "_exit", "quick_exit"),
-    *("abort", "terminate", "using", "typedef"),
+_ENDS = frozenset(
+    (
+        *("return", "co_return", "goto", "break", "continue", "throw", "exit", "_exit"),
+        *("quick_exit", "abort", "terminate", "using", "typedef"),
+    )
 )
 
 
@@ -38,7 +40,7 @@ class Slice:
         self.until = until
         """What stands behind decides nothing that is asked for."""
         self.ends = _ends(text)
-        self.fixed = sorted((*events, *self.ends))
+        self.fixed = sorted((*events, *[place for place in self.ends if place < until]))
         """Where something matters whatever is asked for."""
         self.relevance = Relevance(text, parameters, setting, until)
         self.relevance.add(names)
@@ -52,34 +54,31 @@ class Slice:
         while asked := self.relevance.asked(self.conditions(found)):
             self.relevance.add(asked)
 
-    def conditions(self, found: Sequence[st.Statement]) -> Iterator[st.Range]:
+    def conditions(self, found: Sequence[st.Statement]) -> list[st.Range]:
         """The conditions that decide whether something is come to that matters."""
-        for node in found:
-            if node.start >= self.until:
-                return
-            if not self.matters(node):
-                continue
+        conditions: list[st.Range] = []
+        pending = [node for node in found if node.start < self.until and self.matters(node)]
+        while pending:
+            node = pending.pop()
+            inside: Sequence[st.Statement] = ()
             match node:
                 case st.Simple():
-                    for inner in node.lambdas:
-                        yield from self.conditions(inner.body.statements)
+                    inside = [one for inner in node.lambdas for one in inner.body.statements]
                 case st.Block():
-                    yield from self.conditions(node.statements)
+                    inside = node.statements
                 case st.If():
-                    branches = (node.yes,) if node.no is None else (node.yes, node.no)
-                    if any(self.matters(branch) for branch in branches):
-                        yield node.condition
-                        yield from self.conditions(branches)
+                    inside = (node.yes,) if node.no is None else (node.yes, node.no)
                 case st.Loop() | st.Switch():
-                    if self.matters(node.body):
-                        if isinstance(node, st.Switch):
-                            yield node.condition
-                        elif node.kind in ("while", "do"):
-                            yield node.head
-                        yield from self.conditions((node.body,))
+                    inside = (node.body,)
                 case st.Choice():
-                    for branch in node.branches:
-                        yield from self.conditions(branch)
+                    inside = [one for branch in node.branches for one in branch]
+            inside = [one for one in inside if self.matters(one)]
+            pending += inside
+            if inside and isinstance(node, st.If | st.Switch):
+                conditions.append(node.condition)
+            elif inside and isinstance(node, st.Loop) and node.kind in ("while", "do"):
+                conditions.append(node.head)
+        return conditions
 
     def matters(self, node: st.Statement) -> bool:
         """Whether what a statement does may matter, or that it ends something."""
@@ -178,5 +177,4 @@ def _any_between(places: Sequence[int], start: int, end: int) -> bool:
 
 def _ends(text: str) -> list[int]:
     """Where a text says one of `_ENDS`."""
-    words = words_of(text)
-    return sorted(place for word in _ENDS for place in words.places_of(word))
+    return sorted(place for place, _ in words_of(text).placed(_ENDS))

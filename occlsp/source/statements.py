@@ -88,9 +88,12 @@ class Choice(Statement, frozen=True):
     has_else: bool
 
 
-_WORDS_OF_STRUCTURE = (
-    *("if", "else", "for", "while", "do", "switch", "case", "default", "try", "catch", "return"),
-    *("goto", "break", "continue", "throw", "co_return", "struct", "class", "union", "enum"),
+_WORDS_OF_STRUCTURE = frozenset(
+    (
+        *("if", "else", "for", "while", "do", "switch", "case", "default", "try", "catch"),
+        *("return", "goto", "break", "continue", "throw", "co_return"),
+        *("struct", "class", "union", "enum"),
+    )
 )
 _JUMPS = frozenset({"return", "goto", "break", "continue", "throw", "co_return"})
 _CONTROL = frozenset({"if", "for", "while", "do", "switch", "try"})
@@ -136,9 +139,7 @@ def is_whole(text: str, end: int) -> bool:
 def _tokens(text: str) -> list[tuple[int, str]]:
     """What a text is structured by, and an empty token at its end."""
     words = words_of(text)
-    found = words.marks.copy()
-    for word in _WORDS_OF_STRUCTURE:
-        found += [(place, word) for place in words.places_of(word)]
+    found = words.marks + words.placed(_WORDS_OF_STRUCTURE)
     found.sort()
     found.append((len(text), ""))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import accumulate
 
@@ -41,6 +42,13 @@ class Words:
         """Where a name stands."""
         starts = self.starts
         return [starts[number] for number in self._numbers.get(name, ())]
+
+    def placed(self, names: AbstractSet[str]) -> list[tuple[int, str]]:
+        """Where any of some names stand, in no order."""
+        numbers, starts = self._numbers, self.starts
+        return [
+            (starts[number], name) for name in numbers.keys() & names for number in numbers[name]
+        ]
 
     def between(self, start: int, end: int) -> slice:
         """The numbers of the words between two offsets."""
