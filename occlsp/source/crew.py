@@ -22,7 +22,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 8
-"""Items that a child is given at a time, at most: neighbours, which share what they look at."""
+"""Items that a child is given at a time, if nothing else is said: neighbours, which share what they
+look at."""
 AHEAD = 2
 """Chunks that a child is given before the first is done."""
 STARTED_FOR = {"fork": CHUNK, "spawn": 64}
@@ -58,12 +59,15 @@ class Crew(Generic[T, R]):
         jobs: int,
         pack: Callable[[R], Any] = _as_it_is,
         method: str = "fork" if sys.platform == "linux" else "spawn",
+        *,
+        most: int = CHUNK,
     ) -> None:
-        """`pack` makes what a child sends of a result."""
+        """`pack` makes what a child sends of a result; it is given `most` items at a time."""
         self.work = work
         self.jobs = jobs
         self.pack = pack
         self.method = method
+        self.most = most
 
     def run(self, items: Sequence[T]) -> Iterator[tuple[int, Any]]:
         """The results with the positions of their items, as they are done: of this process as they
@@ -84,7 +88,8 @@ class Crew(Generic[T, R]):
                 members.append(_Member(self, items, members))
             while left or suspects or any(member.waiting for member in members):
                 for member in members:
-                    member.feed(left, suspects, 4 * (children + 1))
+                    share = max(1, len(left) // (4 * (children + 1)))
+                    member.feed(left, suspects, min(self.most, share))
                 if left:
                     # From the other end: so the children's are neighbours.
                     index = left.pop()
@@ -121,14 +126,13 @@ class _Member:
         self.process.start()
         theirs.close()
 
-    def feed(self, left: deque[int], suspects: list[int], parts: int) -> None:
-        """Gives it something to do. The chunks become smaller as less is left, so that all
+    def feed(self, left: deque[int], suspects: list[int], size: int) -> None:
+        """Gives it something to do, so many items at a time: fewer as less is left, so that all
         processes end at the same time."""
         while len(self.waiting) < AHEAD and (left or suspects):
             if suspects:
                 chunk = [suspects.pop()]
             else:
-                size = min(CHUNK, max(1, len(left) // parts))
                 chunk = [left.popleft() for _ in range(min(size, len(left)))]
             self.waiting.append(chunk)
             try:

@@ -157,7 +157,11 @@ class _Reading:
         stale = [path for path in self.sources if not self.workspace.is_current(path)]
         for path in self.sources.keys() - self.told - set(stale):
             yield path, None
-        for index, found in Crew(partial(_evaluated, self.workspace), self.processes).run(stale):
+        # What takes long are headers whose callers are in many files: first, and one at a time.
+        rank = {path: number for number, path in enumerate(self.unread)}
+        stale.sort(key=lambda path: (path.endswith(UNITS), rank.get(path, len(rank))))
+        crew = Crew(partial(_evaluated, self.workspace), self.processes, most=1)
+        for index, found in crew.run(stale):
             path = stale[index]
             if isinstance(found, (str, Died)):
                 self.workspace.leave_out(path)
