@@ -466,7 +466,8 @@ def _index(node: ast.Index, scope: Scope, where: Where | None) -> Abstract:
             for other in elements[1:]:
                 result = join_values(result, other, "elements differ")
             return result
-    return unknown("an element of an array")
+    of = node.object.text if isinstance(node.object, ast.Name) else "an array"
+    return unknown(f"an element of {of} is not known")
 
 
 def _sizeof(node: ast.Sizeof, scope: Scope, where: Where | None) -> Abstract:

@@ -74,6 +74,7 @@ NOT_KNOWN = {
     "1 << 40": "out of range",
     "n": "parameter",
     "undeclared": "not known",
+    "sizes[n]": "an element of sizes is not known",
 }
 
 
