@@ -28,6 +28,8 @@ _TOLD = re.compile(rb"<<<|Launch|FuncSet")
 """What makes a statement one whose own text is told."""
 _BLOCK = re.compile(rb"(?:^|[;{}])\s*(?:(?:if|for|while|switch|else|do|try)\b[^;{}]*)?\Z")
 """The end of a text behind which `{` begins statements, not values."""
+_JOINS = re.compile(rb"\s*(?:else|while|catch)\b")
+"""What goes on with the statement before it, between which nothing may stand."""
 _ASKS = re.compile(rb"\b(?:if|while|switch|for)\b|[?#]")
 
 
@@ -57,6 +59,8 @@ class _Piece:
         """Whether it holds whole statements that only declare, assign or call."""
         text, body = self.all, self.body
         if not self.is_known or _STRUCTURE.search(self.text.removesuffix(b"}")):
+            return False
+        if _JOINS.match(text, self.after + 1):
             return False
         if any(not _is_balanced(self.text, *pair) for pair in ((b"(", b")"), (b"[", b"]"))):
             return False

@@ -168,6 +168,23 @@ def test_comments_around_a_launch_do_not_move_it_twice(keyboard: Keyboard) -> No
     keyboard.type(first.replace("BLOCK>>>(p);", "BLOCK>>>(p);  // behind"))
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if (unused) { t = 32; } | else { t = 96; }",
+        "if (unused) t = 32; | else t = 96;",
+        "do { t = 32; } | while (unused);",
+        "try { t = 32; } | catch (int e) { t = 96; }",
+    ],
+)
+def test_what_may_not_stand_inside_of_a_statement_is_read(
+    keyboard: Keyboard, statement: str
+) -> None:
+    launch = f"int t = 64; {statement}\n  kA<<<1, t>>>(p);"
+    keyboard.type(FILE.replace("int one = 1;", launch.replace("|", "")))
+    keyboard.type(FILE.replace("int one = 1;", launch.replace("|", "prints(p);")))
+
+
 def test_a_function_that_is_not_closed_yet_is_not_followed(keyboard: Keyboard) -> None:
     text = FILE.replace("int one = 1;", "int one = 1; if (one) {")
     keyboard.type(text)
