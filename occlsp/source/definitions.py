@@ -22,7 +22,8 @@ from occlsp.source.syntax import Define, FileSyntax, RawCall, RawKernel, RawLaun
 from occlsp.source.text import Span
 
 _INTERESTING = ("<<<", "__shared__", "Launch", "FuncSet", "Occupancy")
-_PASTE = re.compile(rb"\s*##\s*")
+_PASTE = re.compile(rb"(?<!\s)\s*##\s*")
+"""From the first of the blanks in front, so that a long run of them is gone through once."""
 _MOST_ROUNDS = 8
 
 Fact = TypeVar("Fact", RawKernel, RawLaunch, RawCall, RawShared)

@@ -249,6 +249,7 @@ def shapes() -> Iterator[tuple[str, bytes]]:
     yield "a line of 10 MB, an array", b"const int a[] = {" + b"0x12, " * 1_666_666 + b"};"
     yield "a line of 10 MB, statements", b"void f() { " + b"a = b + c(d); " * 714_285 + b"}"
     yield "a line of 10 MB, #", b"# " * 5_000_000
+    yield "a comment of 100 KB in a macro", b"#define L(k) /*" + b"a" * many + b"*/ k<<<1, 2>>>()"
     yield "nested #if, 20,000 deep", b"\n#if A\n" * 20_000
     yield (
         "a kernel head with 2,000 branches",
