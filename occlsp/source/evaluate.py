@@ -466,8 +466,7 @@ def _index(node: ast.Index, scope: Scope, where: Where | None) -> Abstract:
             for other in elements[1:]:
                 result = join_values(result, other, "elements differ")
             return result
-    of = node.object.text if isinstance(node.object, ast.Name) else "an array"
-    return unknown(f"an element of {of} is not known")
+    return unknown(f"an element of {ast.last_name(node.object)} is not known")
 
 
 def _sizeof(node: ast.Sizeof, scope: Scope, where: Where | None) -> Abstract:

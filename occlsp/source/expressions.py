@@ -462,6 +462,17 @@ def _respan(node: Node, start: int, end: int) -> Node:
     return replace(node, start=start, end=end)
 
 
+def last_name(array: Node) -> str:
+    """What an array is called: `ne` of `tensor->ne`."""
+    match array:
+        case Name():
+            return array.text
+        case Member():
+            return array.name
+        case _:
+            return "an array"
+
+
 def bare(node: Node) -> Node:
     """The node without its place, to compare."""
     match node:

@@ -75,6 +75,7 @@ NOT_KNOWN = {
     "n": "parameter",
     "undeclared": "not known",
     "sizes[n]": "an element of sizes is not known",
+    "tensor->ne[n]": "an element of ne is not known",
 }
 
 
