@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from occlsp.source.effects import NO_TYPE, SPECIFIERS
 from occlsp.source.statements import is_marked
 from occlsp.source.type_syntax import BUILTIN_WORDS
-from occlsp.source.words import words_of
+from occlsp.source.words import cut
 
 _SET = re.compile(
     r"\w+(?:\s*(?:\.|->)\s*\w+|\s*\[[^\];{}]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
@@ -83,7 +83,7 @@ class Sentences:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words = words_of(text)
+        self.words = cut(text)
         self.is_marked = is_marked(text)
         self.bounds = [place for place, mark in self.words.marks if mark in ";{}"]
         self.known: dict[int, Sentence] = {}

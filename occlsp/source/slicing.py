@@ -14,7 +14,7 @@ from occlsp.source.effects import Change, changes
 from occlsp.source.lexer import tokenize
 from occlsp.source.relevance import Relevance, last_that_counts
 from occlsp.source.setting_macros import Setting
-from occlsp.source.words import words_of
+from occlsp.source.words import cut
 
 _ENDS = frozenset(
     (
@@ -177,4 +177,4 @@ def _any_between(places: Sequence[int], start: int, end: int) -> bool:
 
 def _ends(text: str) -> list[int]:
     """Where a text says one of `_ENDS`."""
-    return sorted(place for place, _ in words_of(text).placed(_ENDS))
+    return sorted(place for place, _ in cut(text).placed(_ENDS))

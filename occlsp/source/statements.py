@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from occlsp.source.words import words_of
+from occlsp.source.words import cut
 
 MAX_NESTING = 150
 
@@ -138,7 +138,7 @@ def is_whole(text: str, end: int) -> bool:
 
 def _tokens(text: str) -> list[tuple[int, str]]:
     """What a text is structured by, and an empty token at its end."""
-    words = words_of(text)
+    words = cut(text)
     found = words.marks + words.placed(_WORDS_OF_STRUCTURE)
     found.sort()
     found.append((len(text), ""))

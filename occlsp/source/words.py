@@ -67,4 +67,4 @@ class Words:
         }
 
 
-words_of = lru_cache(maxsize=16)(Words)
+cut = lru_cache(maxsize=16)(Words)
