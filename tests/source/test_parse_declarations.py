@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from occlsp.source.parse import parse, reparse
-from occlsp.source.uses import find_calls
 
 
 def test_functions_with_parameters_defaults_and_template_heads() -> None:
@@ -216,20 +215,3 @@ def test_what_keeps_a_file_from_being_read_is_said() -> None:
         ("the brace of a function is not closed", 2)
     ]
     assert "are more than the" in parse(b" " * 9_000_000).errors[0].message
-
-
-def test_calls_of_any_name_are_found() -> None:
-    syntax = parse(b"""
-        #define RUN(k, ...) k<<<1, 2>>>(__VA_ARGS__)
-        void launch(int n);
-        void f() {
-          RUN(one, p, "s"); ns::launch<4>(n
-        #ifdef A
-            , 1);
-        #else
-            , 2);
-        #endif
-        }
-    """)
-    found = [(c.name, [a.text for a in c.arguments]) for c in find_calls(syntax, {"RUN", "launch"})]
-    assert found == [("RUN", ["one", "p", '"s"']), ("launch", ["n", "1"])]
